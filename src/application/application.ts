@@ -1,6 +1,6 @@
 import type { UpdateSchedule } from '../domain/schedule/schedule.ts';
 import type { ServiceStatus } from '../domain/run/service-status.ts';
-import type { Request, CheckRequest, UpdateRequest } from '../domain/run/request.ts';
+import type { Request, CheckRequest, RollbackOptions, UpdateRequest } from '../domain/run/request.ts';
 import type { RecoveryReport } from '../domain/run/recovery-report.ts';
 import type { EngineState } from '../domain/fleet/engine-state.ts';
 import type { CheckReport } from './check/check.ts';
@@ -46,7 +46,7 @@ export type Application = {
   readonly rollBack: (
     names: readonly string[],
     signal?: AbortSignal,
-    order?: Partial<Pick<UpdateRequest, 'trigger' | 'onBegin' | 'engines'>>,
+    order?: RollbackOptions & Pick<UpdateRequest, 'engines'>,
   ) => Promise<Session>;
   /**
    * Finishes or undoes interrupted updates. Every start calls it first. While a helper replaces our own container, it
@@ -123,7 +123,7 @@ export type EngineApplication = Omit<Application, 'check' | 'plan' | 'rehearse' 
   readonly rollBack: (
     names: readonly string[],
     signal?: AbortSignal,
-    order?: InRun<Partial<Pick<UpdateRequest, 'trigger' | 'onBegin'>>>,
+    order?: InRun<RollbackOptions>,
   ) => Promise<Session>;
   /** The filters of a request that match no watched container. */
   readonly unmatched: (request: Request, signal?: AbortSignal) => Promise<readonly UnmatchedFilter[]>;

@@ -87,6 +87,7 @@ export async function runCommand(configuration: Command, program: Program): Prom
     signal.addEventListener('abort', () => void forCommands?.stop(), { once: true });
     const isAttended = isatty(0) || isatty(1);
     const context = {
+      ...(isatty(0) && isatty(2) && { confirm: (question: string) => askPerson(question, signal) }),
       application,
       settings,
       ...surroundings,
@@ -139,6 +140,23 @@ async function watchSockets({ sockets }: Service, { clock, log }: ProcessContext
   if (sockets.length === 0 || ownContainerId() === undefined) return undefined;
   const { watchMountedSockets } = await import('../adapters/process/mounted-sockets.ts');
   return watchMountedSockets(sockets, { clock, log });
+}
+
+/** Only `y` and `yes` permit it: an empty line, the end of the input and Ctrl-C do not. */
+async function askPerson(question: string, signal: AbortSignal): Promise<boolean> {
+  const { createInterface } = await import('node:readline/promises');
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  // Ctrl-C reaches the terminal's reader, not the process.
+  lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+  const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
+  try {
+    const answer = await Promise.race([lines.question(`${question} [y/N] `, { signal }), ended]);
+    return /^y(?:es)?$/i.test(answer.trim());
+  } catch {
+    return false;
+  } finally {
+    lines.close();
+  }
 }
 
 /** Not 0, so that the restart policy on-failure applies too. */

@@ -7,6 +7,7 @@ import { sentence } from './text/sentence.ts';
 export type ErrorCode =
   | 'invalid-input'
   | 'not-found'
+  | 'unconfirmed'
   | 'busy'
   | 'cancelled'
   | 'timeout'

@@ -162,7 +162,7 @@ describe('a rollback to what was kept', () => {
     await update(scene);
     const { containers } = await rollBack(scene);
     expect(containers).toMatchObject([
-      { name: 'web', outcome: 'updated', reason: 'back to the kept container from before its last update' },
+      { name: 'web', outcome: 'went_back', reason: 'back to the kept container from before its last update' },
     ]);
     expect(containersOf(scene)).toMatchObject([{ id, name: 'web', running: true }]);
     expect(policyOf(webOf(scene))).toBe('unless-stopped');
@@ -175,7 +175,9 @@ describe('a rollback to what was kept', () => {
     await update(scene);
     await scene.clock.sleep(hourMs);
     const { containers } = await rollBack(scene);
-    expect(containers).toMatchObject([{ outcome: 'updated', reason: 'back to the image from before its last update' }]);
+    expect(containers).toMatchObject([
+      { outcome: 'went_back', reason: 'back to the image from before its last update' },
+    ]);
     expect(webOf(scene)?.id).not.toBe(id);
     expect(webOf(scene)).toMatchObject({ running: true });
   });

@@ -165,6 +165,7 @@ export function eventsOf(run: HistoryEntry): readonly ServiceEvent[] {
 
 const eventOfOutcome: Readonly<Partial<Record<ContainerOutcome['outcome'], 'update_completed' | 'update_failed'>>> = {
   updated: 'update_completed',
+  went_back: 'update_completed',
   failed: 'update_failed',
   rolled_back: 'update_failed',
 };

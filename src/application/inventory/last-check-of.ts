@@ -28,12 +28,21 @@ const heldAsFailed = {
   status: 'held',
   hold: 'failed',
   reason:
-    'The newer version was rolled back here: it is not tried again before there is another one, or with --retry-failed',
+    'The newer version failed here and was rolled back: it is not tried again before there is another one, or with --retry-failed',
 } as const;
 
 const { status: staleness, ...failed } = heldAsFailed;
 
 export const rolledBack = { staleness, ...failed, stale: false, updateAvailable: true } as const;
+
+export const wentBack = {
+  staleness: 'held',
+  hold: 'went-back',
+  reason:
+    'Somebody went back from the newer version: it is not applied again before there is another one, or with --retry-failed',
+  stale: false,
+  updateAvailable: true,
+} as const;
 
 /** The container was updated to an older version of a moving tag, because the newest is too young. */
 export const updatedHalfway = {

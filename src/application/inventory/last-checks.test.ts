@@ -108,12 +108,12 @@ describe('createLastChecks()', () => {
     checks.noteChecked([stale], 1234);
     const [before, after] = [digestOf('next image'), imageId];
     const back = { image: 'web:1', newImageId: after, oldImageId: before, newDigest: '', oldDigest: digestOf('next') };
-    const outcome = containerOutcome('web', { outcome: 'updated', ...back, from: '2', to: '1' });
+    const outcome = containerOutcome('web', { outcome: 'went_back', ...back, from: '2', to: '1' });
     checks.hear({ kind: 'update_completed', outcome, ...run });
     const containers = [{ ...outcome, isTakenBack: true as const }];
     const ended = session(containers);
-    const counts = { scanned: 1, updated: 1, failed: 0, restarted: 0, skipped: 0 };
+    const counts = { scanned: 1, updated: 0, failed: 0, restarted: 0, skipped: 0 };
     checks.hear({ kind: 'scan_completed', purpose: 'update', ...counts, session: ended, ...run });
-    expect(checks.of(tracked)).toMatchObject({ staleness: 'held', hold: 'failed', latestVersion: '2' });
+    expect(checks.of(tracked)).toMatchObject({ staleness: 'held', hold: 'went-back', latestVersion: '2' });
   });
 });

@@ -14,6 +14,7 @@ import {
   notChecked,
   rolledBack,
   updatedHalfway,
+  wentBack,
   withRolledBack,
 } from './last-check-of.ts';
 
@@ -96,7 +97,7 @@ export function createLastChecks(): LastChecks {
     const key = entryKeyOf({ name, kind });
     const latestDigest = byName.get(key)?.check.latestDigest || oldDigest;
     const newer = from === undefined ? {} : { latestVersion: from };
-    const check = { ...notChecked, ...rolledBack, ...newer, latestDigest, checkedAtMs: atMs };
+    const check = { ...notChecked, ...wentBack, ...newer, latestDigest, checkedAtMs: atMs };
     putNewest(byName, key, { image: familiar(image), imageId, check }, mostRemembered);
     // A kept container comes back with its old id, whose stored result is outdated.
     for (const [id, { checked }] of byId) if (checked?.name === name) byId.delete(id);
@@ -118,7 +119,7 @@ export function createLastChecks(): LastChecks {
       // A requested rollback is only recognisable at its end.
       if (event.kind === 'scan_completed')
         for (const outcome of event.session?.containers ?? [])
-          if (outcome.isTakenBack && outcome.outcome === 'updated') noteReturn(outcome, event.atMs);
+          if (outcome.outcome === 'went_back') noteReturn(outcome, event.atMs);
       if (event.kind !== 'update_completed' || event.outcome.outcome !== 'updated') return;
       const { image: text, newImageId: imageId, newDigest: latestDigest } = event.outcome;
       const key = entryKeyOf(event.outcome);

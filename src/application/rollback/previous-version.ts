@@ -1,3 +1,7 @@
+import { failedVersionsIn, failedVersionsOf } from '../../domain/check/failed-version.ts';
+import { indexImages, labelsOfImage } from '../../domain/container/image-index.ts';
+import { versionOf } from '../../domain/container/image-labels.ts';
+import { printTime } from '../../domain/text/duration.ts';
 import type { Container, ContainerSummary, Image } from '../../domain/container/container.ts';
 import { type Digest, parseDigest } from '../../domain/reference/digest.ts';
 import { describeError, ServiceError } from '../../domain/errors.ts';
@@ -28,12 +32,13 @@ type World = {
 
 /**
  * The named containers with the image before their last update, and the containers that were updated together with
- * them. Throws a `ServiceError` for a name without such an image.
+ * them. Throws a `ServiceError` for a name without such an image, and `unconfirmed` without `forward` for an image that
+ * the container has left before.
  */
 export async function findPrevious(
   outside: Outside,
   settings: ServiceSettings,
-  names: readonly string[],
+  { names, forward }: { readonly names: readonly string[]; readonly forward: boolean },
   signal: AbortSignal | undefined,
 ): Promise<readonly StaleContainer[]> {
   const world = { outside, settings, signal };
@@ -46,6 +51,7 @@ export async function findPrevious(
       throw refuse(name, 'this command runs in it: run it on the host, or in a container of its own');
     const last = await findLastUpdate(world, name, summary.id);
     if (last.kind !== 'update') throw refuse(name, whyNothingToUndo[last.kind]);
+    if (!forward) await refuseForward(world, last);
     found.set(last.container.id, await previousOf(world, last));
     for (const other of await othersOf(world, last.journal, listed)) {
       if (found.has(other.container.id) || other.container.imageId === last.journal.oldImageId) continue;
@@ -53,6 +59,29 @@ export async function findPrevious(
     }
   }
   return [...found.values()];
+}
+
+/** After a rollback, the image before the last update is the newer one again. */
+async function refuseForward({ outside: { engine }, signal }: World, { container, journal }: Found): Promise<void> {
+  const { name, settings, imageId } = container;
+  const images = await engine.listImages(signal);
+  const left = failedVersionsIn(failedVersionsOf(images), name).find((one) => one.imageId === journal.oldImageId);
+  if (left === undefined) return;
+  const known = indexImages(images);
+  const version = (id: string) => {
+    const shown = versionOf({ labels: labelsOfImage(known.byId(id)), image: settings.Config.Image, digest: id });
+    return shown ?? 'another image';
+  };
+  const [from, to] = [version(imageId), version(journal.oldImageId)];
+  const why =
+    left.askedBy === undefined
+      ? 'to a version that failed here before'
+      : `to a version that you went back from on ${printTime(left.atMs)}`;
+  throw new ServiceError(
+    'unconfirmed',
+    `Cannot roll back ${quoted(name)}: this would go forward again${from === to ? '' : `, from ${from} to ${to}`}, ${why}`,
+    { remedy: 'nothing was changed; --yes goes forward' },
+  );
 }
 
 const whyNothingToUndo = {

@@ -65,7 +65,7 @@ describe('a container that is rolled back', () => {
     const scene = await setScene();
     const { containers } = await rollBack(scene, 'web');
     expect(containers).toMatchObject([
-      { name: 'web', outcome: 'updated', reason: 'back to the image from before its last update' },
+      { name: 'web', outcome: 'went_back', reason: 'back to the image from before its last update' },
     ]);
     const { web } = scene.sandbox.control.snapshot().containers;
     expect(web).toMatchObject({
@@ -95,7 +95,7 @@ describe('a container that is rolled back', () => {
     );
     expect(updated.containers).toMatchObject([{ outcome: 'updated' }]);
     expect((await rollBack(scene, 'web')).containers).toMatchObject([
-      { outcome: 'updated', reason: 'back to the kept container from before its last update' },
+      { outcome: 'went_back', reason: 'back to the kept container from before its last update' },
     ]);
     expect((await scene.sandbox.engine.inspectContainer('web'))?.id).toBe(before);
   });
@@ -129,10 +129,15 @@ describe('a container that is rolled back', () => {
     expect(versions(scene)).toEqual({ web: '2' });
   });
 
-  test('goes forward again when it is rolled back once more', async () => {
+  test('goes forward again when it is rolled back once more, if a person permits that', async () => {
     const scene = await setScene();
     await rollBack(scene, 'web');
-    await rollBack(scene, 'web');
+    await expect(rollBack(scene, 'web')).rejects.toMatchObject({
+      code: 'unconfirmed',
+      message: expect.stringMatching(/^Cannot roll back "web": this would go forward again.* you went back from on /),
+    });
+    expect(versions(scene)).toEqual({ web: '1' });
+    await as(scene, (application) => application.rollBack(['web'], undefined, { forward: true }));
     expect(versions(scene)).toEqual({ web: '2' });
     const report = await as(scene, (application) => application.check({ images: [], containers: [] }));
     expect(report.containers).toMatchObject([{ status: 'fresh' }]);

@@ -1,6 +1,6 @@
 import { failedVersionsIn, failedVersionsOf } from '../../domain/check/failed-version.ts';
 import { indexImages } from '../../domain/container/image-index.ts';
-import type { UpdateRequest } from '../../domain/run/request.ts';
+import type { RollbackOptions } from '../../domain/run/request.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, Session } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
@@ -32,11 +32,12 @@ export type RollbackParts = {
 export function createRollback({ outside: world, settings, plan: planner, lock }: RollbackParts) {
   const outside = announcingRollbacks(world);
   return async (names: readonly string[], signal?: AbortSignal, order: RollbackOrder = {}): Promise<Session> => {
+    const { trigger = 'command', forward = false } = order;
     const leave = await lock.enterInTurn(signal);
     try {
       const services = await findServicesBack(outside, settings, names, signal);
       const others = names.filter((name) => !services.some((service) => service.name === name));
-      const previous = await findPrevious(outside, settings, others, signal);
+      const previous = await findPrevious(outside, settings, { names: others, forward }, signal);
       const rollBack = async (runId: string) => {
         order.onBegin?.(runId);
         const { plan } = await planner(previous, await listAll(outside, signal), signal);
@@ -44,7 +45,7 @@ export function createRollback({ outside: world, settings, plan: planner, lock }
         const reached = await runPlan(outside, settings, plan, { runId, perform }, signal);
         const images = indexImages(await outside.engine.listImages());
         const outcomes = [...reached.values()].map((outcome) => withImageVersions(inWords(outcome), images));
-        await rememberRolledBack(outside, outcomes);
+        await rememberRolledBack(outside, outcomes, trigger);
         const doors = (plan.doors ?? []).flatMap(({ members }) =>
           members.map(({ container: { name } }) => ({ name, reason: onlyByHand })),
         );
@@ -52,9 +53,9 @@ export function createRollback({ outside: world, settings, plan: planner, lock }
           untouched(imageOf(name, previous), 'skipped', reason),
         );
         const ofServices = await rollBackServices(outside, settings, services, runId, signal);
-        return [...outcomes, ...refused, ...ofServices];
+        return [...outcomes, ...refused, ...ofServices.map(inWords)];
       };
-      return await runSession(outside, order.trigger ?? 'command', rollBack, order.part?.runId);
+      return await runSession(outside, trigger, rollBack, order.part?.runId);
     } finally {
       leave();
     }
@@ -64,12 +65,14 @@ export function createRollback({ outside: world, settings, plan: planner, lock }
 const onlyByHand = 'It is the way of Upkeep to the engine, which is rolled back only by hand';
 
 function announcingRollbacks(outside: Outside): Outside {
-  const publish: Outside['publish'] = (event) =>
-    outside.publish(event.kind === 'update_started' ? { ...event, isRollback: true } : event);
+  const publish: Outside['publish'] = (event) => {
+    if (event.kind === 'update_started') return outside.publish({ ...event, isRollback: true });
+    return outside.publish(event.kind === 'update_completed' ? { ...event, outcome: inWords(event.outcome) } : event);
+  };
   return { ...outside, publish };
 }
 
-type RollbackOrder = InRun<Partial<Pick<UpdateRequest, 'trigger' | 'onBegin'>>>;
+type RollbackOrder = InRun<RollbackOptions>;
 
 function imageOf(name: string, previous: readonly StaleContainer[]) {
   return { name, image: previous.find((one) => one.name === name)?.reference ?? '', imageId: '' };
@@ -77,16 +80,22 @@ function imageOf(name: string, previous: readonly StaleContainer[]) {
 
 function inWords(outcome: ContainerOutcome): ContainerOutcome {
   if (outcome.outcome !== 'updated') return outcome;
-  return { ...outcome, reason: outcome.reason || 'back to the image from before its last update', isTakenBack: true };
+  const reason = outcome.reason || 'back to the image from before its last update';
+  return { ...outcome, outcome: 'went_back', reason, isTakenBack: true };
 }
 
-/** Stores the rolled-back versions as failed. Forgets stored failures of the restored versions. */
-async function rememberRolledBack(outside: Outside, outcomes: readonly ContainerOutcome[]): Promise<void> {
-  const back = outcomes.filter(({ outcome }) => outcome === 'updated');
+/** Stores that a person went back from these versions. Forgets what is stored about the restored versions. */
+async function rememberRolledBack(
+  outside: Outside,
+  outcomes: readonly ContainerOutcome[],
+  askedBy: string,
+): Promise<void> {
+  const back = outcomes.filter(({ outcome }) => outcome === 'went_back');
   if (back.length === 0) return;
   await rememberFailures(
     outside,
     back.map(({ name, oldImageId, newImageId }) => ({ name, oldImageId: newImageId, failedImageId: oldImageId })),
+    askedBy,
   );
   const remembered = failedVersionsOf(await outside.engine.listImages());
   const overcome = back.flatMap(({ name, newImageId }) =>

@@ -44,7 +44,7 @@ async function deploy({ isPinned = true } = {}) {
 test('a service goes back to the image before its last update, and stays there', async () => {
   const { open, image, update, first } = await deploy();
   expect(await update()).toEqual(['web updated']);
-  expect(await open().rollBack(['web'])).toMatchObject({ containers: [{ name: 'web', outcome: 'updated' }] });
+  expect(await open().rollBack(['web'])).toMatchObject({ containers: [{ name: 'web', outcome: 'went_back' }] });
   expect(await image()).toBe(`swarm/web:1@${first}`);
   expect(await update()).toEqual(['web skipped']);
 });
@@ -107,7 +107,7 @@ test('with a key, only a label with its seal counts, and the seal is of this ser
   await relabel({
     [updateSealLabel]: seal.sign(JSON.stringify(['service', labels['upkeep.tx.id'], id, `swarm/web:1@${second}`])),
   });
-  expect(await rollBack()).toMatchObject({ containers: [{ name: 'web', outcome: 'updated' }] });
+  expect(await rollBack()).toMatchObject({ containers: [{ name: 'web', outcome: 'went_back' }] });
   expect(await image()).toBe(`swarm/web:1@${second}`);
 });
 

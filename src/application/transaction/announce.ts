@@ -37,6 +37,7 @@ export function announceEnd({ publish, clock }: Announcer, runId: string, outcom
 
 const endOf: Readonly<Record<OutcomeKind, 'update_completed' | 'update_failed' | 'update_deferred'>> = {
   updated: 'update_completed',
+  went_back: 'update_completed',
   restarted: 'update_completed',
   fresh: 'update_completed',
   deferred: 'update_deferred',

@@ -26,9 +26,13 @@ export function failuresOf(
  * Stores failed versions in the engine, so that they are not tried again. A failure to do so costs one more attempt at
  * most, so it is never an error.
  */
-export async function rememberFailures(outside: Outside, failures: readonly Failure[]): Promise<void> {
+export async function rememberFailures(
+  outside: Outside,
+  failures: readonly Failure[],
+  askedBy?: string,
+): Promise<void> {
   for (const { name, oldImageId, failedImageId } of failures) {
-    const tag = failedVersionTag(name, failedImageId, outside.clock.nowMs());
+    const tag = failedVersionTag(name, failedImageId, outside.clock.nowMs(), askedBy);
     if (tag === undefined || oldImageId === '') continue;
     const outcome = await outside.engine.tagImage(oldImageId, tag);
     if (isDone(outcome)) continue;

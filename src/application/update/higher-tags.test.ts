@@ -298,9 +298,9 @@ describe('upkeep rollback after an update to another tag', () => {
       await update({ keepOldMs });
       expect(image()).toBe(`${repository}:1.1`);
       const { containers } = await rollBack();
-      expect(containers).toMatchObject([{ outcome: 'updated', image: `${repository}:1.0` }]);
+      expect(containers).toMatchObject([{ outcome: 'went_back', image: `${repository}:1.0` }]);
       expect(image()).toBe(`${repository}:1.0`);
-      expect(await check()).toMatchObject({ status: 'held', hold: 'failed', candidate: `${repository}:1.1` });
+      expect(await check()).toMatchObject({ status: 'held', hold: 'went-back', candidate: `${repository}:1.1` });
       expect(await update()).toMatchObject({ outcome: 'skipped' });
       await update({}, true);
       expect(image()).toBe(`${repository}:1.1`);

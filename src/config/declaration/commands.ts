@@ -89,7 +89,7 @@ export const commands = [
     usage: 'NAME…',
     summary: 'go back to the image from before the last update',
     meaning:
-      'Rolls containers back to the image before their last update, with the same protocol as an update. A group that was updated together is rolled back together. The abandoned version is not tried again until its tag moves; to apply it anyway, use update --retry-failed or a second rollback',
+      'Rolls containers back to the image before their last update, with the same protocol as an update. A group that was updated together is rolled back together. The version that it leaves is not applied again until its tag moves; to apply it anyway, use update --retry-failed. A second rollback would go forward again, so it asks',
     exitCodes: [
       { code: 0, meaning: 'all rollbacks succeeded' },
       { code: 1, meaning: 'a rollback failed or was rolled back itself, or the command failed' },
@@ -98,7 +98,10 @@ export const commands = [
         meaning: 'nothing failed, but a container could not be checked or was left as it is, or a repair is pending',
       },
     ],
-    examples: [{ line: 'upkeep rollback web', meaning: 'one container' }],
+    examples: [
+      { line: 'upkeep rollback web', meaning: 'one container' },
+      { line: 'upkeep rollback web --yes', meaning: 'also if this goes forward again' },
+    ],
   },
   {
     name: 'recover',

@@ -87,6 +87,7 @@ const effects: Readonly<
   unproven: ['8', 8, (s) => s.service.unproven],
   canary: ['false', false, (s) => s.service.canary],
   dryRun: ['true', true, (s) => s.request.dryRun],
+  yes: ['true', true, (s) => s.request.yes],
   retryFailed: ['true', true, (s) => s.request.retryFailed],
   verify: ['true', true, (s) => s.request.verify && s.request.dryRun],
   lifecycleHooks: ['true', true, (s) => s.service.lifecycleHooks],

@@ -30,6 +30,7 @@ export type RequestSettings = Pick<OptionValues, (typeof requestOptions)[number]
 
 export const requestOptions = [
   'images',
+  'yes',
   'engines',
   'dryRun',
   'verify',

@@ -22,6 +22,13 @@ export const requestOptions = optionTable({ group: 'update', env: [] }, {
     isCommon: true,
     commands: ['check', 'update'],
   },
+  yes: {
+    kind: 'boolean',
+    flag: 'yes',
+    meaning: 'Go forward again without a question, where a rollback would do so',
+    isCommon: true,
+    commands: ['rollback'],
+  },
   engines: {
     group: 'selection',
     kind: 'list',

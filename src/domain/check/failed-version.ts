@@ -17,10 +17,15 @@ export type FailedVersion = {
   readonly nameKey: string;
   /** When it failed, milliseconds since the epoch, in whole seconds. */
   readonly atMs: number;
+  /** It did not fail: a person went back from it. The way of the request, such as `command`. */
+  readonly askedBy?: string;
 };
 
-/** The tag that stores a failure. Undefined for an image whose id does not fit into a tag. */
-export function failedVersionTag(name: string, imageId: string, atMs: number): string | undefined {
+/**
+ * The tag that stores a failure, or with `askedBy` the wish of a person. Undefined for an image whose id does not fit
+ * into a tag.
+ */
+export function failedVersionTag(name: string, imageId: string, atMs: number, askedBy?: string): string | undefined {
   const digits = /^sha256:([0-9a-f]{64})$/.exec(imageId)?.[1];
   const time = new Date(atMs);
   if (digits === undefined || Number.isNaN(time.getTime())) return undefined;
@@ -28,7 +33,9 @@ export function failedVersionTag(name: string, imageId: string, atMs: number): s
     .toISOString()
     .replaceAll(/[-:]|\.\d+/g, '')
     .slice(-16);
-  return `${repository}:${digits}-${fnv64(name)}-${stamp}`;
+  // A tag has at most 128 characters: https://github.com/opencontainers/distribution-spec/blob/main/spec.md#pull
+  const by = askedBy === undefined ? '' : `-by-${askedBy.replaceAll(/[^A-Za-z0-9_.]/g, '_').slice(0, 24)}`;
+  return `${repository}:${digits}-${fnv64(name)}-${stamp}${by}`;
 }
 
 /** Failed versions that the engine's tags store. */
@@ -98,12 +105,13 @@ const ownRepositories: readonly string[] = [repository, markRepository];
 
 /** Engines print the repository with its default host. */
 const grammar =
-  /^(?:docker\.io\/library\/|localhost\/)?upkeep-quarantine:(?<image>[0-9a-f]{64})-(?<key>[0-9a-f]{16})-(?<time>\d{8}T\d{6}Z)$/;
+  /^(?:docker\.io\/library\/|localhost\/)?upkeep-quarantine:(?<image>[0-9a-f]{64})-(?<key>[0-9a-f]{16})-(?<time>\d{8}T\d{6}Z)(?:-by-(?<by>[A-Za-z0-9_.]{1,24}))?$/;
 
 function parseTag(tag: string): FailedVersion | undefined {
   if (!tag.includes(repository)) return undefined;
-  const { image, key, time } = grammar.exec(tag)?.groups ?? {};
+  const { image, key, time, by } = grammar.exec(tag)?.groups ?? {};
   if (image === undefined || key === undefined || time === undefined) return undefined;
   const atMs = Date.parse(time.replace(/^(....)(..)(..)T(..)(..)(..)Z$/, '$1-$2-$3T$4:$5:$6Z'));
-  return Number.isNaN(atMs) ? undefined : { tag, imageId: `sha256:${image}`, nameKey: key, atMs };
+  if (Number.isNaN(atMs)) return undefined;
+  return { tag, imageId: `sha256:${image}`, nameKey: key, atMs, ...(by !== undefined && { askedBy: by }) };
 }

@@ -175,11 +175,21 @@ function judgeBySettings(
     ? { ...ready, otherwise: { reason: monitored, hold: 'monitor-only', eligibleAtMs: undefined } }
     : ready;
   if (failed === undefined) return stale;
-  const reason = `${newer}, but was rolled back here on ${printTime(failed.atMs)}: it is not tried again before ${until}, or with --retry-failed`;
-  if (!subject.retryFailed) return held(reason, 'failed', subject);
-  return stale.otherwise === undefined
-    ? { ...stale, otherwise: { reason, hold: 'failed', eligibleAtMs: undefined } }
-    : stale;
+  const [why, hold] =
+    failed.askedBy === undefined
+      ? ([`failed and was rolled back here on ${printTime(failed.atMs)}: it is not tried`, 'failed'] as const)
+      : ([
+          `${requesterOf(failed.askedBy)} went back from it on ${printTime(failed.atMs)}: it is not applied`,
+          'went-back',
+        ] as const);
+  const reason = `${newer}, but ${why} again before ${until}, or with --retry-failed`;
+  if (!subject.retryFailed) return held(reason, hold, subject);
+  return stale.otherwise === undefined ? { ...stale, otherwise: { reason, hold, eligibleAtMs: undefined } } : stale;
+}
+
+function requesterOf(askedBy: string): string {
+  if (askedBy === 'command') return 'somebody on the command line';
+  return askedBy === 'http' ? 'somebody on the page or over the API' : quoted(askedBy);
 }
 
 function held(reason: string, hold: Hold, subject: CheckSubject): Verdict {

@@ -6,7 +6,8 @@ import type { ErrorCode } from '../errors.ts';
 import { type ApprovalFrom, type CandidateKind, needsApproval } from './approval.ts';
 
 /**
- * Why a newer image waits. `failed`: this version was rolled back in this container. `approval`: it waits for a person.
+ * Why a newer image waits. `failed`: this version failed in this container. `went-back`: a person went back from it.
+ * `approval`: it waits for a person.
  * `window`: its window is closed, or cannot be read. `wave`: engines of earlier waves have not proven it. `own-way`: the
  * engine cannot be reached without this container. `not-replaceable`: an update would leave this container as it is, for
  * example one with `--rm`. `unreadable`: the decisions of people cannot be read, so that nobody
@@ -14,6 +15,7 @@ import { type ApprovalFrom, type CandidateKind, needsApproval } from './approval
  */
 export const heldBecause = [
   'failed',
+  'went-back',
   'cooldown',
   'monitor-only',
   'unsigned',

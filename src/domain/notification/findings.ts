@@ -30,6 +30,7 @@ export function findingOf(container: ContainerOutcome): Finding | undefined {
     case 'unknown':
       return { key: keyOf('unknown', which, withoutNumbers(reason)), remindAfterMs: 7 * dayMs };
     case 'updated':
+    case 'went_back':
     case 'restarted':
     case 'fresh':
       return undefined;

@@ -76,6 +76,7 @@ export const headings = [
   'Needs you',
   'Rolled back',
   'Updated',
+  'Went back',
   'Restarted with them',
   'Not updated',
   'Earlier updates',

@@ -45,7 +45,8 @@ export function failedInAnother(
 ): ReadonlyMap<string, string> {
   const reasons = new Map<string, string>();
   if (!canary) return reasons;
-  const hasFailed = ({ status, hold }: CheckedVersion) => status === 'held' && hold === 'failed';
+  const hasFailed = ({ status, hold }: CheckedVersion) =>
+    status === 'held' && (hold === 'failed' || hold === 'went-back');
   const going = checked.filter((one) => one.status === 'stale' || hasFailed(one));
   const byVersion = new Map<string, CheckedVersion[]>();
   for (const one of going) {

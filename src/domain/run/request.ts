@@ -35,3 +35,11 @@ export type UpdateRequest = Request & {
   /** Called with the run's id when the update begins. */
   readonly onBegin?: (runId: string) => void;
 };
+
+export type RollbackOptions = Partial<Pick<UpdateRequest, 'trigger' | 'onBegin'>> & {
+  /**
+   * Also goes to a version that the container has left before, such as after an earlier rollback. Without it, such a
+   * rollback throws `unconfirmed`.
+   */
+  readonly forward?: boolean;
+};

@@ -7,13 +7,15 @@ export type Trigger = (typeof triggers)[number];
 
 /**
  * The results of a run for one container. `restarted`: re-created only because a container that it depends on was
- * replaced. `unknown`: the check failed, which never counts as success.
+ * replaced. `rolled_back`: the new version failed. `went_back`: on request, to the version before its last update.
+ * `unknown`: the check failed, which never counts as success.
  */
 export const outcomeKinds = [
   'updated',
   'fresh',
   'failed',
   'rolled_back',
+  'went_back',
   'restarted',
   'skipped',
   'deferred',
@@ -62,7 +64,7 @@ export type ContainerOutcome = {
   /** The time in each phase. Undefined when nothing was begun. */
   readonly phases?: PhaseTimes;
   /**
-   * The newer version was rolled back in this container, and the failure is stored: no run retries it automatically.
+   * The newer version was rolled back in this container, and this is stored: no run retries it automatically.
    */
   readonly isTakenBack?: true;
   /** The update could neither be finished nor undone: a repair tries again. */
@@ -106,12 +108,16 @@ export type SessionSummary = {
   readonly failed: number;
   readonly restarted: number;
   readonly skipped: number;
+  /** Containers that went back on request; absent without any. */
+  readonly wentBack?: number;
 };
 
 /** Counts outcomes; a rolled back container counts as failed, one that could not be checked as skipped. */
 export function summarise(session: Session): SessionSummary {
   const count = (...kinds: OutcomeKind[]) => session.containers.filter(({ outcome }) => kinds.includes(outcome)).length;
+  const wentBack = count('went_back');
   return {
+    ...(wentBack > 0 && { wentBack }),
     scanned: session.containers.length,
     updated: count('updated'),
     failed: count('failed', 'rolled_back'),

@@ -65,7 +65,14 @@ export function createActions({
       const one = fleet.named(name);
       if (one === undefined) return;
       const start = (): void =>
-        begin([name], 'v1/rollback?async=true', containerParameters([one]), `Cannot roll back ${name}`, 'rollback');
+        begin(
+          [name],
+          // The dialog has said so.
+          `v1/rollback?async=true${one.hold === 'went-back' ? '&forward=true' : ''}`,
+          containerParameters([one]),
+          `Cannot roll back ${name}`,
+          'rollback',
+        );
       confirmRollBack(one, start);
     },
   };

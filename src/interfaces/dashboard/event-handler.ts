@@ -67,7 +67,7 @@ export function createEventHandler(parts: EventHandlerParts): EventHandler {
         doing = data['rollback'] === true ? 'rollback' : 'update';
         return announce(`${name} is being ${past[doing]}`);
       case 'update_completed':
-        if (doing === 'rollback') return announce(`${name} was rolled back`);
+        if (doing === 'rollback') return announce(`${name} went back to its earlier version`);
         return announce(`${name} was updated to ${fleet.named(name)?.version ?? 'a newer image'}`);
       case 'update_failed': {
         const isBack = data['rolled_back'] === true;
@@ -124,11 +124,7 @@ const settledMs = 3000;
 
 function doneWords(data: StreamEvent['data'], doing: keyof typeof past, rolledBack: number): string {
   const counts = readSummary(data);
-  const { updated, failed } = counts;
-  const words = didWords(
-    doing === 'update'
-      ? { ...counts, rolledBack }
-      : { ...counts, updated: 0, rolledBack: updated, failed: failed + updated },
-  );
+  const wentBack = typeof data['went_back'] === 'number' ? data['went_back'] : 0;
+  const words = didWords({ ...counts, wentBack, rolledBack: doing === 'update' ? rolledBack : 0 });
   return words.length === 0 ? 'Done: nothing new.' : `Done: ${joinedWords(words)}.`;
 }

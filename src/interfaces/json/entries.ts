@@ -78,6 +78,7 @@ export function historyEntry(entry: HistoryEntry) {
     restarted,
     skipped,
     rolled_back: entry.rolledBack,
+    went_back: entry.containers.filter(({ outcome }) => outcome === 'went_back').length,
     run_id: entry.runId,
     trigger,
     duration_ms: Math.round(entry.durationMs),

@@ -29,6 +29,7 @@ const tagPolicies = testsOf('integration/tags/tag-policies.test.ts');
 const chosenTags = testsOf('integration/tags/chosen-tags.test.ts');
 const signedImages = testsOf('integration/tags/signed-images.test.ts');
 const update = testsOf('integration/update.test.ts');
+const rollbacks = testsOf('integration/rollback.test.ts');
 const hooks = testsOf('integration/hooks.test.ts');
 const holdingBack = testsOf('integration/holding-back.test.ts');
 const keepOld = testsOf('integration/keep-old.test.ts');
@@ -173,6 +174,7 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   retryFailed: failedVersions('(it %s) is held back until a person or a newer version says otherwise'),
   dryRun: update('update --dry-run says what would move and changes nothing'),
   verify: rehearsed,
+  yes: rollbacks('asks before it goes forward again'),
 
   lifecycleHooks: hooks('are left alone without the option, and by a check'),
   lifecycleUserId: users,

@@ -232,7 +232,7 @@ describe('a swarm of which several engines are managers', () => {
       'near/web updated',
     ]);
     const back = await scene.application.rollBack(['web']);
-    expect(back.containers).toMatchObject([{ engine: 'near', name: 'web', outcome: 'updated', kind: 'service' }]);
+    expect(back.containers).toMatchObject([{ engine: 'near', name: 'web', outcome: 'went_back', kind: 'service' }]);
     expect(changes(scene)).toEqual(['near', 'near']);
   });
 

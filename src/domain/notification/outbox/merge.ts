@@ -93,6 +93,7 @@ const words: Readonly<Record<Exclude<Heading, 'Started'>, string>> = {
   'Needs you': 'in need of you',
   'Rolled back': 'rolled back',
   Updated: 'updated',
+  'Went back': 'went back',
   'Restarted with them': 'restarted',
   'Not updated': 'not updated',
   'Earlier updates': 'repaired',

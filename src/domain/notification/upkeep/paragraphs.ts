@@ -32,12 +32,14 @@ const kindsOf: readonly (readonly [Heading, readonly OutcomeKind[]])[] = [
   ['Needs you', ['failed', 'unknown']],
   ['Rolled back', ['rolled_back']],
   ['Updated', ['updated']],
+  ['Went back', ['went_back']],
   ['Restarted with them', ['restarted']],
   ['Not updated', ['skipped', 'deferred']],
 ];
 
 const levels: Readonly<Record<OutcomeKind, MessageLevel>> = {
   updated: 'info',
+  went_back: 'info',
   restarted: 'info',
   fresh: 'debug',
   skipped: 'info',

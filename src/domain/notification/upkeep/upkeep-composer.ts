@@ -90,6 +90,7 @@ const words: Readonly<Record<OutcomeKind, string>> = {
   rolled_back: 'rolled back',
   unknown: 'could not be checked',
   updated: 'updated',
+  went_back: 'went back',
   restarted: 'restarted',
   skipped: 'skipped',
   deferred: 'deferred',

@@ -8,6 +8,7 @@ export type Category = 'Updated' | 'Restarted' | 'Failed' | 'Fresh' | 'Stale' | 
 export function categoryOf(container: ContainerOutcome, purpose: RunFacts['purpose']): Category {
   switch (container.outcome) {
     case 'updated':
+    case 'went_back':
       return 'Updated';
     case 'restarted':
       return 'Restarted';

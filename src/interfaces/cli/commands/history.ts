@@ -60,7 +60,7 @@ function rowOf({
 function sayContainer({ name, engine, outcome, verdict, reason, ...versions }: PastOutcome): string {
   const what = [
     printable(shownName({ name, engine }), 300),
-    wordingOfOutcome(outcome, verdict).text,
+    wordingOfOutcome({ outcome, verdict, ...versions }).text,
     versionCell(versions).text,
   ];
   const why = reason === '' ? '' : `: ${printable(reason, 2000)}`;

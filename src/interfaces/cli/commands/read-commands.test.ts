@@ -136,7 +136,7 @@ describe('history()', () => {
     const { fake } = await look(['history'], { history: document });
     expect(fake.out().split('\n')).toEqual([
       'ENDED                 UPDATED  FAILED  CHECKED  TOOK  BEGUN BY  CONTAINERS',
-      '2026-01-01T04:00:07Z  2        2       12       7.3s  schedule  api rolled back: it exited with code 3; db update failed: no space',
+      '2026-01-01T04:00:07Z  2        2       12       7.3s  schedule  api failed and went back: it exited with code 3; db update failed: no space',
       '2026-01-02T04:00:00Z  0        0       12',
       '',
     ]);
@@ -153,7 +153,7 @@ describe('history()', () => {
       '2026-01-01T04:00:07Z  1        1       12       7.3s',
       '  schedule',
       '  web updated 1.27.3 → 1.27.4',
-      '  api rolled back: it exited with code 3',
+      '  api failed and went back: it exited with code 3',
       '',
     ]);
   });
@@ -248,7 +248,7 @@ describe('events()', () => {
       'web: updating nginx:1.27 to aaaaaaaaaaaa',
       'web: rolling back nginx:1.27 to aaaaaaaaaaaa',
       'web: updated (down for 215ms)',
-      'web: rolled back (down for 1.5s): it exited',
+      'web: failed and went back (down for 1.5s): it exited',
       'web: update failed: no space',
       'web: deferred: stopping',
       'Old images removed: 2',

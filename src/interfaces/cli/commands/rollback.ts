@@ -1,5 +1,6 @@
 import { type CommandContext, exitCodes } from '../context/context.ts';
 import { codesOfSession, worstCode } from '../context/exit-code.ts';
+import { ServiceError } from '../../../domain/errors.ts';
 import { withProgress } from '../render/progress.ts';
 import { recoverFirst } from './recover-first.ts';
 import { showSession } from '../render/show-session.ts';
@@ -9,8 +10,15 @@ export async function rollback(context: CommandContext): Promise<number> {
   const { containers } = context.settings.request;
   const repaired = await recoverFirst(context);
   const { application, settings, signal } = context;
-  const { engines } = settings.request;
-  const session = await withProgress(context, () => application.rollBack(containers, signal, { engines }));
+  const { engines, yes } = settings.request;
+  const rollBack = (forward: boolean) =>
+    withProgress(context, () => application.rollBack(containers, signal, { engines, forward }));
+  const session = await rollBack(yes).catch(async (error: unknown) => {
+    const isAsked = error instanceof ServiceError && error.code === 'unconfirmed' && context.confirm !== undefined;
+    if (!isAsked || !(await context.confirm?.(`${error.message.replace(/^Cannot/, 'You asked to')}. Go forward?`)))
+      throw error;
+    return rollBack(true);
+  });
   await showSession(context, session);
   // A run may leave a container as it is; a person who names one expects the earlier version.
   const isLeft = session.containers.some(({ outcome }) => outcome === 'skipped' || outcome === 'deferred');

@@ -13,6 +13,8 @@ export type CommandContext = {
   readonly log: Log;
   /** Whether a person uses it: standard input or output is a terminal. */
   readonly isAttended: boolean;
+  /** Asks a person a question whose answer is yes or no. Undefined if nobody can answer. */
+  readonly confirm?: (question: string) => Promise<boolean>;
   /** Aborts when the user stops the command. */
   readonly signal: AbortSignal;
   /** Facts for the first log lines of the service. */

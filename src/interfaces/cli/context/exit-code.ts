@@ -46,6 +46,7 @@ const fromWorst = [exitCodes.failed, exitCodes.incomplete, exitCodes.done] as co
 
 const codeOfOutcome: Readonly<Record<OutcomeKind, ResultCode>> = {
   updated: exitCodes.done,
+  went_back: exitCodes.done,
   fresh: exitCodes.done,
   restarted: exitCodes.done,
   skipped: exitCodes.done,

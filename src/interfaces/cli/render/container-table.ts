@@ -6,6 +6,7 @@ import type { CheckedContainer, UnfinishedContainer } from '../context/context.t
 import {
   mostUrgentFirst,
   runWording,
+  sayResult,
   statusWording,
   unfinishedWording,
   type Wording,
@@ -75,7 +76,7 @@ export function outcomeTable(containers: readonly ContainerOutcome[]): Table {
     mostUrgentFirst(containers, runWording, wordOf).map((container) => ({
       name: shownName(container),
       image: imageChange(container.tagChange?.from ?? container.image, container.tagChange?.to),
-      state: runWording[wordOf(container)],
+      state: sayResult(container),
       version: versionCell({ from: container.from, to: container.to }),
       age: unknownVersion.age,
       reason: sayWhy(container),

@@ -7,10 +7,10 @@ import type { Log, LogFields } from '../../../domain/outside/outside.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import {
   countOf,
-  outcomeWording,
   formatDowntime,
   formatTasks,
   runWording,
+  sayResult,
   startWord,
   wordingOfStatus,
   wordOf,
@@ -135,10 +135,10 @@ function levelOfStatus(status: string): Level {
 }
 
 function sayOutcome({
-  outcome: { name: bare, engine, outcome, reason, downtimeMs, stoppingMs },
+  outcome: { name: bare, engine, reason, downtimeMs, stoppingMs, ...result },
 }: Extract<ServiceEvent, { outcome: object }>): string {
   const down = formatDowntime(downtimeMs, stoppingMs);
-  const what = outcomeWording[outcome].text;
+  const what = sayResult(result).text;
   const name = shownName({ name: bare, engine });
   return `${name}: ${withReason(down === '' ? what : `${what} (${down})`, reason)}`;
 }

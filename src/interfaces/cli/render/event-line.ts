@@ -2,7 +2,7 @@ import { shownName } from '../../../domain/run/session.ts';
 import { shortDigest } from '../../../domain/reference/digest.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { isJsonObject, type JsonObject } from '../../../domain/text/json-value.ts';
-import { outcomeWording, formatDowntime, startWord } from '../words/wording.ts';
+import { outcomeWording, formatDowntime, sayResult, startWord } from '../words/wording.ts';
 import { numberOf, textOf } from '../context/fields.ts';
 import type { Style, StyleName } from '../terminal/style.ts';
 
@@ -27,7 +27,10 @@ const eventWordings: Readonly<Record<string, Telling>> = {
   scan_failed: { say: (data) => `The update failed: ${textOf(data, 'error', longestWhy)}`, colour: 'red' },
   update_started: { say: sayStarted, colour: 'plain' },
   update_completed: {
-    say: (data) => `${containerOf(data)}: ${outcomeWording.updated.text}${downOf(data)}`,
+    say: (data) => {
+      const { text } = sayResult({ outcome: data['rollback'] === true ? 'went_back' : 'updated' });
+      return `${containerOf(data)}: ${text}${downOf(data)}`;
+    },
     colour: 'green',
   },
   update_deferred: {
@@ -68,7 +71,7 @@ function sayStarted(data: JsonObject): string {
 }
 
 function sayFailed(data: JsonObject): string {
-  const outcome = outcomeWording[data['rolled_back'] === true ? 'rolled_back' : 'failed'];
+  const outcome = sayResult({ outcome: data['rolled_back'] === true ? 'rolled_back' : 'failed' });
   return `${containerOf(data)}: ${outcome.text}${downOf(data)}: ${textOf(data, 'error', longestWhy)}`;
 }
 

@@ -24,6 +24,7 @@ export const porcelainTexts: Readonly<Record<'v1' | 'json', (session: Session) =
 /** The family has no state for a rollback or a deferred update. */
 const states: Readonly<Record<OutcomeKind, string>> = {
   updated: 'Updated',
+  went_back: 'Updated',
   fresh: 'Fresh',
   failed: 'Failed',
   rolled_back: 'Failed',
@@ -55,7 +56,7 @@ function entryOf(container: ContainerOutcome) {
 }
 
 function errorOf({ outcome, reason }: ContainerOutcome): string {
-  const isWell = outcome === 'updated' || outcome === 'fresh' || outcome === 'restarted';
+  const isWell = outcome === 'updated' || outcome === 'went_back' || outcome === 'fresh' || outcome === 'restarted';
   return isWell ? '' : printable(reason, 1000);
 }
 

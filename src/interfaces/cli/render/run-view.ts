@@ -1,10 +1,12 @@
+import { defined } from '../../../domain/text/defined.ts';
+import type { Versions } from '../words/version-cell.ts';
 import type { Cell } from '../terminal/cell.ts';
 import { formatDuration } from '../../../domain/text/duration.ts';
 import type { ServiceEvent, PullProgress } from '../../../domain/run/event.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { type OutcomeKind, type UpdatePhase, fleetKeyOf, shownName } from '../../../domain/run/session.ts';
 import type { TaskProgress } from '../../../domain/swarm/swarm-service.ts';
-import { outcomeWording, wordingOfStatus, formatTasks } from '../words/wording.ts';
+import { sayResult, wordingOfStatus, formatTasks } from '../words/wording.ts';
 import { rowOf } from './container-table.ts';
 import { imageChange } from '../words/version-cell.ts';
 
@@ -49,9 +51,9 @@ export function createRunView(clock: Clock): RunView {
       if (event.kind === 'pull_progress') enter(key, 'pulling', { progress: event.progress });
       if (event.kind === 'phase_entered') enter(key, event.phase, event);
       if ('outcome' in event) {
-        const { reason, outcome, tagChange } = event.outcome;
+        const { reason, outcome, tagChange, from, to } = event.outcome;
         const image = imageChange(tagChange?.from ?? event.outcome.image, tagChange?.to);
-        change(key, { image, reason, state: { kind: 'done', outcome } });
+        change(key, { image, reason, state: { kind: 'done', outcome, ...defined({ from, to }) } });
       }
     },
     // The final table has the bare name too, beside the image.
@@ -81,7 +83,7 @@ type RowState =
       readonly progress: PullProgress | undefined;
       readonly tasks: TaskProgress | undefined;
     }
-  | { readonly kind: 'done'; readonly outcome: OutcomeKind };
+  | ({ readonly kind: 'done'; readonly outcome: OutcomeKind } & Versions);
 
 const newRow: Row = { image: '', state: { kind: 'waiting' }, reason: '' };
 
@@ -105,7 +107,7 @@ function stateCell(state: RowState, nowMs: number): Cell {
         style: state.phase === 'rolling back' ? 'red' : 'cyan',
       };
     case 'done':
-      return outcomeWording[state.outcome];
+      return sayResult(state);
   }
 }
 

@@ -5,6 +5,7 @@ import type { OutcomeKind } from '../../../domain/run/session.ts';
 import type { UnfinishedUpdate } from '../../../domain/recovery/unfinished-update.ts';
 import type { Staleness } from '../../../domain/check/verdict.ts';
 import type { StyleName } from '../terminal/style.ts';
+import type { Versions } from './version-cell.ts';
 
 /** Text and colour of a state. The tables begin with the states that need attention, and lists follow their order. */
 export type Wording = { readonly text: string; readonly style: StyleName };
@@ -20,10 +21,11 @@ export const statusWording: Readonly<Record<Staleness, Wording>> = {
 
 export const outcomeWording: Readonly<Record<OutcomeKind, Wording>> = {
   failed: { text: 'update failed', style: 'red' },
-  rolled_back: { text: 'rolled back', style: 'red' },
+  rolled_back: { text: 'failed and went back', style: 'red' },
   unknown: { text: 'could not be checked', style: 'red' },
   deferred: { text: 'deferred', style: 'cyan' },
   updated: { text: 'updated', style: 'green' },
+  went_back: { text: 'went back', style: 'green' },
   restarted: { text: 'restarted', style: 'green' },
   skipped: { text: 'skipped', style: 'grey' },
   fresh: { text: 'up to date', style: 'plain' },
@@ -38,6 +40,14 @@ export const unfinishedWording: Readonly<Record<UnfinishedUpdate['state'], Wordi
 export function wordOf({ outcome, verdict }: RunResult): RunWord {
   if (outcome === 'skipped' || outcome === 'deferred') return verdict === 'held' ? 'held' : outcome;
   return outcome === 'fresh' && (verdict === 'pinned' || verdict === 'local') ? verdict : outcome;
+}
+
+/** The same with the version that the container is back on, if it is known: `failed; back on 1.32.5`. */
+export function sayResult({ from = '', to = '', ...result }: RunResult & Versions): Wording {
+  const word = wordOf(result);
+  const { text, style } = runWording[word];
+  if (word === 'rolled_back' && from !== '') return { text: `failed; back on ${printable(from, 40)}`, style };
+  return word === 'went_back' && to !== '' ? { text: `went back to ${printable(to, 40)}`, style } : { text, style };
 }
 
 type RunResult = { readonly outcome: OutcomeKind; readonly verdict?: string | undefined };
@@ -61,9 +71,12 @@ export function wordingOfStatus(status: string): Wording {
 }
 
 /** The wording of an outcome in an answer of a service. */
-export function wordingOfOutcome(outcome: string, verdict: string): Wording {
+export function wordingOfOutcome({
+  outcome,
+  ...result
+}: { readonly outcome: string } & Omit<RunResult, 'outcome'> & Versions): Wording {
   if (!isOutcome(outcome)) return { text: printable(outcome, 40), style: 'plain' };
-  return runWording[wordOf({ outcome, verdict })];
+  return sayResult({ outcome, ...result });
 }
 
 /** Sorts items by a table of wordings. Items of one kind keep their order. */

@@ -10,8 +10,8 @@ export function payloadOf(event: ServiceEvent, options: RunOptions): object | un
     case 'scan_started':
       return { run_id: event.runId, purpose: event.purpose, trigger: event.trigger, ...shownOptions(options) };
     case 'scan_completed': {
-      const { runId, purpose, scanned, updated, failed, restarted, skipped } = event;
-      return { run_id: runId, purpose, scanned, updated, failed, restarted, skipped };
+      const { runId, purpose, scanned, updated, failed, restarted, skipped, wentBack: went_back } = event;
+      return { run_id: runId, purpose, scanned, updated, failed, restarted, skipped, went_back };
     }
     case 'scan_failed':
       return { run_id: event.runId, purpose: event.purpose, error: event.error };
@@ -20,8 +20,10 @@ export function payloadOf(event: ServiceEvent, options: RunOptions): object | un
       const tags = { from_image: formerImage, to_image: formerImage && image };
       return { run_id: runId, container, kind, image, from, to, ...tags, rollback };
     }
-    case 'update_completed':
-      return { run_id: event.runId, ...shownOutcome(event.outcome) };
+    case 'update_completed': {
+      const rollback = event.outcome.outcome === 'went_back' || undefined;
+      return { run_id: event.runId, ...shownOutcome(event.outcome), rollback };
+    }
     case 'update_deferred':
       return { run_id: event.runId, ...shownOutcome(event.outcome), reason: event.outcome.reason };
     case 'update_failed': {

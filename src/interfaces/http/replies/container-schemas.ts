@@ -40,7 +40,7 @@ export const holdFields: Fields = {
   candidate_digest: text('Version that an update would apply, if it is not the newest one'),
   hold: oneOf(
     [...heldBecause, ...unknownBecause],
-    `Kind of reason. If held: ${heldBecause.join(', ')}; failed means that this version was rolled back here. If unknown: ${unknownBecause.join(', ')}`,
+    `Kind of reason. If held: ${heldBecause.join(', ')}; failed means that this version failed here, went-back that a person went back from it. If unknown: ${unknownBecause.join(', ')}`,
   ),
   eligible_at: time('If held: the end of the hold'),
   retry_at: time('If unknown: when the registry may be asked again'),

@@ -19,6 +19,7 @@ export type PastRun = Summary & {
   readonly trigger: string;
   readonly durationMs: number | undefined;
   readonly rolledBack: number;
+  readonly wentBack: number;
   /** The changed or failed containers. */
   readonly containers: readonly PastOutcome[];
 };
@@ -41,6 +42,7 @@ export type PastOutcome = {
 const outcomeKinds = [
   'updated',
   'rolled_back',
+  'went_back',
   'failed',
   'restarted',
   'skipped',
@@ -63,6 +65,7 @@ export function readHistory(document: unknown): readonly PastRun[] {
       trigger: textOf(entry['trigger']),
       durationMs: numberOf(entry['duration_ms']),
       rolledBack: countOf(entry['rolled_back']),
+      wentBack: countOf(entry['went_back']),
       containers: rows.map((row) => ({ ...readOutcome(row), atMs })),
     };
   });

@@ -121,6 +121,8 @@ function tellUnfinished(one: WatchedContainer, state: NonNullable<WatchedContain
 
 function tellHeld(one: WatchedContainer, nowMs: number): DescribedState {
   switch (one.hold) {
+    case 'went-back':
+      return held('back', one.version === '' ? 'Went back on request' : `Went back to ${one.version}`);
     case 'failed':
       return tellFailed(one);
     case 'interrupted':
@@ -166,7 +168,6 @@ function untilWords({ eligibleAtMs }: WatchedContainer, nowMs: number): string {
 function tellFailed(one: WatchedContainer): DescribedState {
   const { last, status } = one;
   const isDown = status !== '' && status !== 'running';
-  if (last?.outcome === 'updated') return held('back', `${one.latestVersion || 'The newer version'} was rolled back`);
   if (last?.outcome === 'failed') {
     const word = isDown ? 'Down: update failed' : 'Update failed';
     return {
@@ -178,7 +179,7 @@ function tellFailed(one: WatchedContainer): DescribedState {
       action: 'look',
     };
   }
-  const word = last?.from ? `Rolled back to ${last.from}` : 'Rolled back';
+  const word = last?.from ? `Failed; back on ${last.from}` : 'Failed; back on the old version';
   const why = last === undefined || last.reason === '' ? sentence(one) : withNoBreakSpaces(capitalized(last.reason));
   return isDown
     ? { tone: 'bad', group: 'wrong', icon: 'fail', word: 'Down after an update', why, action: 'look' }

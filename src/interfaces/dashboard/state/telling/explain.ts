@@ -1,6 +1,5 @@
 import type { UpdateProgress } from '../containers/update-progress.ts';
 import type { WatchedContainer } from '../documents/container.ts';
-import type { PastOutcome } from '../documents/history.ts';
 import { when } from '../words/moments.ts';
 import { age, withNoBreakSpaces, preciseDuration, duration } from '../words/numbers.ts';
 import { capitalized, withPeriod } from '../words/sentences.ts';
@@ -16,7 +15,7 @@ export function explain(
   const reason = withNoBreakSpaces(withPeriod(capitalized(one.reason)));
   switch (told.icon) {
     case 'back':
-      return one.last?.outcome === 'updated' ? takenBack(one, one.last, nowMs) : rolledBack(one, nowMs);
+      return one.hold === 'went-back' ? wentBack(one, nowMs) : rolledBack(one, nowMs);
     case 'fail':
       return [
         withPeriod(told.why ?? ''),
@@ -81,11 +80,10 @@ export type Circumstances = {
 };
 
 /**
- * The durations of the steps of an update that has failed, by name of the phase. Undefined after a requested rollback,
- * which holds the version before as a failed one, too.
+ * The durations of the steps of an update that has failed, by name of the phase.
  */
 export function failedTimesOf({ hold, last }: WatchedContainer): Readonly<Record<string, number>> | undefined {
-  const hasFailed = hold === 'failed' && last !== undefined && last.outcome !== 'updated';
+  const hasFailed = hold === 'failed' && last !== undefined;
   return hasFailed && Object.keys(last.phasesMs).length > 0 ? last.phasesMs : undefined;
 }
 
@@ -128,16 +126,13 @@ function rolledBack({ last, latestVersion, reason }: WatchedContainer, nowMs: nu
 }
 
 /** The paragraphs about a version that a person has rolled back. */
-function takenBack(
-  { latestVersion }: WatchedContainer,
-  { from, to, atMs }: PastOutcome,
-  nowMs: number,
-): readonly string[] {
-  const version = latestVersion || from || 'the version before';
-  const at = atMs === undefined ? 'Lately' : capitalized(when(atMs, nowMs));
+function wentBack({ latestVersion, last, reason }: WatchedContainer, nowMs: number): readonly string[] {
+  const again = `${latestVersion || 'The newer version'} is not applied again on its own; a newer one is.`;
+  if (last?.outcome !== 'went_back') return [withNoBreakSpaces(withPeriod(capitalized(reason)))];
+  const at = last.atMs === undefined ? 'Lately' : capitalized(when(last.atMs, nowMs));
   return [
-    `${at}: it was rolled back from ${from || version} to ${to || 'the version before'}.`,
-    `${capitalized(version)} is not applied again on its own; a newer version is.`,
+    `${at}: went back from ${last.from || latestVersion} to ${last.to || 'the version before'}, on request.`,
+    again,
   ];
 }
 

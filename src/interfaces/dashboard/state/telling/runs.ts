@@ -8,16 +8,19 @@ import { joinedWords } from '../words/sentences.ts';
 export function lastRunWords(status: Status, newest: PastRun | undefined, nowMs: number): string | undefined {
   const atMs = status.lastRunAtMs ?? newest?.atMs;
   if (atMs === undefined) return undefined;
-  const did = didWords(newest ?? { ...status.summary, rolledBack: 0 });
+  const did = didWords(newest ?? { ...status.summary, rolledBack: 0, wentBack: 0 });
   return `Last run ${when(atMs, nowMs)}: ${did.length === 0 ? 'nothing new' : joinedWords(did)}`;
 }
 
-/** `2 updated`, `1 rolled back`, …: only counts above 0. */
-export function didWords(run: Pick<PastRun, 'updated' | 'failed' | 'restarted' | 'rolledBack'>): readonly string[] {
-  const { updated, failed, restarted, rolledBack } = run;
+/** `2 updated`, `1 failed and went back`, …: only counts above 0. */
+export function didWords(
+  run: Pick<PastRun, 'updated' | 'failed' | 'restarted' | 'rolledBack' | 'wentBack'>,
+): readonly string[] {
+  const { updated, failed, restarted, rolledBack, wentBack } = run;
   const counts = [
     [updated, 'updated'],
-    [rolledBack, 'rolled back'],
+    [wentBack, 'went back'],
+    [rolledBack, 'failed and went back'],
     [failed - rolledBack, 'failed'],
     [restarted, 'restarted'],
   ] as const;

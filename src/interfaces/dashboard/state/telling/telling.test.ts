@@ -50,7 +50,7 @@ describe('tell()', () => {
     [
       { verdict: 'held', hold: 'failed', last: { outcome: 'rolled_back', from: '1', to: '2', reason: 'it exited' } },
       'wrong',
-      'Rolled back to 1',
+      'Failed; back on 1',
     ],
     [{ verdict: 'held', hold: 'failed', last: { outcome: 'failed', reason: 'disk full' } }, 'wrong', 'Update failed'],
     [
@@ -64,6 +64,7 @@ describe('tell()', () => {
       'Too young until tomorrow 08:52',
     ],
     [{ verdict: 'held', hold: 'monitor-only' }, 'held', 'Monitored only'],
+    [{ verdict: 'held', hold: 'went-back', version: '1' }, 'held', 'Went back to 1'],
     [{ verdict: 'held', hold: 'something new', reason: 'because' }, 'held', 'Held back'],
     [{ verdict: 'pinned' }, 'held', 'Pinned to a digest'],
     [{ verdict: 'local' }, 'held', 'Built here, no registry has it'],
@@ -202,13 +203,13 @@ describe('headlineOf()', () => {
 });
 
 test('steps are shown of an update that has failed, and not of a rollback that a person has requested', () => {
-  const timesAfter = (outcome: string) => {
+  const timesAfter = (outcome: string, hold = 'failed') => {
     const [one] = readDetails({
-      containers: [{ name: 'web', verdict: 'held', hold: 'failed', last: { outcome, phases_ms: { starting: 5 } } }],
+      containers: [{ name: 'web', verdict: 'held', hold, last: { outcome, phases_ms: { starting: 5 } } }],
     });
     return one && failedTimesOf(one);
   };
-  expect([timesAfter('rolled_back'), timesAfter('updated')]).toEqual([{ starting: 5 }, undefined]);
+  expect([timesAfter('rolled_back'), timesAfter('went_back', 'went-back')]).toEqual([{ starting: 5 }, undefined]);
 });
 
 test('a higher version that is not taken is named beside what is up to date', () => {

@@ -5,13 +5,18 @@ import { guarantee, step } from './update-plan.ts';
 
 /** Explains what a manual rollback restores and what it does not. */
 export function confirmRollBack(one: WatchedContainer, start: () => void): void {
-  const isKnown = one.last?.outcome === 'updated';
+  const isForward = one.hold === 'went-back';
+  const isKnown = one.last?.outcome === 'updated' || (isForward && one.last?.outcome === 'went_back');
   const from = (isKnown && one.last?.to) || one.version || 'This version';
-  const to = (isKnown && one.last?.from) || 'the version before';
+  const to = (isKnown && one.last?.from) || (isForward && one.latestVersion) || 'the version before';
   openConfirm({
-    title: `Roll back ${one.name}?`,
+    title: isForward ? `Go forward again with ${one.name}?` : `Roll back ${one.name}?`,
     body: [
-      intro(`From ${from} to ${to}. This is what happens, in this order.`),
+      intro(
+        isForward
+          ? `It went back to ${from} before, so this goes forward again, to ${to}. This is what happens, in this order.`
+          : `From ${from} to ${to}. This is what happens, in this order.`,
+      ),
       h(
         'ol',
         { class: 'plan' },
@@ -27,6 +32,6 @@ export function confirmRollBack(one: WatchedContainer, start: () => void): void 
         `What ${from} has changed in its data stays changed. ${from} is not applied again on its own.`,
       ),
     ],
-    action: { label: 'Roll back', tone: 'danger', run: start },
+    action: { label: isForward ? 'Go forward' : 'Roll back', tone: 'danger', run: start },
   });
 }

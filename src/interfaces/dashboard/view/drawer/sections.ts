@@ -88,7 +88,11 @@ const mostPast = 20;
 function pastRow({ outcome, from, to, downtimeMs, reason, atMs }: PastOutcome, nowMs: number): HTMLElement {
   const [sign, tone, word] = outcomeDisplay[outcome];
   const version =
-    outcome === 'updated' && to !== '' ? ` to ${to}` : outcome === 'rolled_back' && to !== '' ? ` from ${to}` : '';
+    /^(?:updated|went_back)$/.test(outcome) && to !== ''
+      ? ` to ${to}`
+      : outcome === 'rolled_back' && to !== ''
+        ? ` from ${to}`
+        : '';
   const back = outcome === 'rolled_back' && from !== '' ? ` to ${from}` : '';
   const down = downtimeMs === undefined ? '' : `, down ${preciseDuration(downtimeMs)}`;
   return h(

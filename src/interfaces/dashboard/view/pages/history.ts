@@ -57,7 +57,7 @@ export function paintHistory(context: PageContext): void {
 
 function fits(run: PastRun): boolean {
   if (kind === 'all') return true;
-  return kind === 'failed' ? run.failed > 0 : run.updated + run.failed + run.restarted > 0;
+  return kind === 'failed' ? run.failed > 0 : run.updated + run.wentBack + run.failed + run.restarted > 0;
 }
 
 function isSameDay(before: PastRun | undefined, run: PastRun): boolean {
@@ -103,16 +103,17 @@ function runNode(
   );
   if (isStill) return h('div', { class: 'run still' }, summary);
   const rows = run.containers.map((outcome) => outcomeRow(outcome));
-  const hidden = run.updated + run.failed + run.restarted + run.skipped - run.containers.length;
+  const hidden = run.updated + run.wentBack + run.failed + run.restarted + run.skipped - run.containers.length;
   const more = hidden > 0 && h('p', { class: 'why' }, `${hidden} more are not kept here.`);
   return h('details', { class: 'run', open: isOpen }, summary, h('div', { class: 'run-rows' }, rows, more));
 }
 
 function whatNodes(run: PastRun): readonly Child[] {
-  const { updated, rolledBack, failed, restarted, skipped, scanned } = run;
+  const { updated, rolledBack, wentBack, failed, restarted, skipped, scanned } = run;
   const parts = [
     part(updated, 'done', 'updated'),
-    part(rolledBack, 'wrong', 'rolled back'),
+    part(wentBack, 'held', 'went back'),
+    part(rolledBack, 'wrong', 'failed and went back'),
     part(failed - rolledBack, 'bad', 'failed'),
     part(restarted, 'held', 'restarted'),
     part(skipped, 'held', 'not updated'),

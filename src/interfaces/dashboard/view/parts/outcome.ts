@@ -3,7 +3,8 @@ import type { OutcomeKind } from '../../state/documents/history.ts';
 /** Icon, tone and text of an outcome. */
 export const outcomeDisplay: Readonly<Record<OutcomeKind, readonly [sign: string, tone: string, word: string]>> = {
   updated: ['check', 'done', 'Updated'],
-  rolled_back: ['back', 'wrong', 'Rolled back'],
+  rolled_back: ['back', 'wrong', 'Failed; went back'],
+  went_back: ['back', 'held', 'Went back'],
   failed: ['fail', 'bad', 'Failed'],
   restarted: ['run', 'held', 'Restarted'],
   skipped: ['clock', 'held', 'Held back'],

@@ -22,6 +22,7 @@ export function rollbackRoute({ settings, service, clock }: HttpParts, runs: Upd
     query: {
       container: required(text('Name of the container')),
       ...engineParameter,
+      forward: toggle('Also go to a version that the container has left before, as a second rollback does'),
       async: toggle('Answer at once, and roll back in the background'),
       timeout: timeoutUpTo(settings.updateTimeoutMs),
     },
@@ -31,7 +32,10 @@ export function rollbackRoute({ settings, service, clock }: HttpParts, runs: Upd
       400: { description: 'No container is named' },
       404: { description: 'No container has that name' },
       408: { description: 'The rollback did not end in time' },
-      409: { description: 'There is nothing to roll back to; the error says why' },
+      409: {
+        description:
+          'There is nothing to roll back to, or only a version that it has left before (forward=true); the error says why',
+      },
       500: { description: 'The rollback as a whole failed' },
       503: {
         description:
@@ -39,13 +43,13 @@ export function rollbackRoute({ settings, service, clock }: HttpParts, runs: Upd
       },
     },
     answer: async ({ query }, reply) => {
-      const { container, async: inBackground, timeout: timeoutMs } = query;
+      const { container, forward, async: inBackground, timeout: timeoutMs } = query;
       const name = container?.replace(/^\//, '') ?? '';
       if (name === '')
         throw new HttpError(400, 'invalid query parameter "container": the name of a container is needed');
       const engines = enginesIn(query, service);
       const run: RunRequest = {
-        begin: (onBegin, signal) => service.rollBack([name], signal, { trigger: 'http', onBegin, engines }),
+        begin: (onBegin, signal) => service.rollBack([name], signal, { trigger: 'http', forward, onBegin, engines }),
         isQueued: true,
         inBackground,
         timeoutMs,
@@ -66,6 +70,8 @@ async function problemWith(
   service: Pick<Service, 'containerNames'>,
   clock: Clock,
 ): Promise<unknown> {
+  if (error instanceof ServiceError && error.code === 'unconfirmed')
+    return new HttpError(409, `${error.message}; forward=true permits it`);
   if (error instanceof ServiceError && error.code === 'invalid-input') return new HttpError(400, error.message);
   if (!(error instanceof ServiceError) || error.code !== 'not-found') return error;
   const deadline = startDeadline(clock, namesTimeoutMs, 'list the containers');
