@@ -7,6 +7,8 @@ export type Command = {
   readonly meaning: string;
   /** The line in the overview. */
   readonly summary: string;
+  /** Other names of the command. */
+  readonly aliases?: readonly string[];
   /** The possible arguments. Without them the arguments are names of containers. */
   readonly operands?: readonly string[];
   /** Exit codes, besides 2 for an invalid command line. */
@@ -158,8 +160,9 @@ export const commands = [
   },
   {
     name: 'containers',
+    aliases: ['status', 'ps', 'ls', 'list'],
     usage: '[NAME…]',
-    summary: 'list the watched containers, without a check',
+    summary: 'list the watched containers, without a check (also: status, ps, ls, list)',
     meaning:
       'Lists the watched containers with the last check of the running service with the same --state-dir, or of that of --url. Without a service, lists the containers of the engine',
     exitCodes: doneOrFailed,
@@ -302,7 +305,8 @@ export const commandsWithSettings = [
 
 export type CommandName = (typeof commands)[number]['name'];
 
-/** The command with that name; undefined without one. */
+/** The command with that name or alias; undefined without one. */
 export function commandNamed(name: string): (Command & { readonly name: CommandName }) | undefined {
-  return commands.find((command) => command.name === name);
+  const all: readonly (Command & { readonly name: CommandName })[] = commands;
+  return all.find((command) => command.name === name || command.aliases?.includes(name));
 }

@@ -10,7 +10,9 @@ import { optionEntries, options, type OptionKey } from '../table/options.ts';
 import { isKnownFlag, readFlag, type FlagToken } from './flag.ts';
 
 /** Parses the arguments (without the paths of Node and script). Never throws: `faults` lists the errors. */
-export function readCommandLine(argv: readonly string[]): CommandLine {
+export function readCommandLine(given: readonly string[]): CommandLine {
+  // `-v` alone is a question in most programs. With a value it is the API version, as in the Watchtower family.
+  const argv = given.length === 1 && given[0] === '-v' ? ['--version'] : given;
   const { words, namesAfterTerminator, flagTokens } = split(argv);
   const flags = new Map<OptionKey, GivenFlag>();
   const faults: Fault[] = [];
@@ -143,7 +145,7 @@ function chooseCommand({ words, namesAfterTerminator, flags }: Words): Omit<Comm
 const runCommand = commands[0];
 
 /** Words that users expect to be commands. A container with such a name needs `run` before it. */
-const notContainers = new Set(['list', 'ps', 'serve', 'status']);
+const notContainers = new Set(['serve']);
 
 function faultsOfFirstWord(word: string): readonly Fault[] {
   const near = [...commands.map(({ name }) => name), 'help', 'version'].find((name) => isTypoOf(name, word));

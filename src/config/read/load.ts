@@ -3,7 +3,7 @@ import { withoutQuotes } from '../../domain/text/printable.ts';
 import type { CommandLine } from '../given/given-options.ts';
 import { readCommandLine } from './command-line.ts';
 import type { CommandName } from '../declaration/commands.ts';
-import { readVariable, unknownVariables, type Environment } from '../table/environment.ts';
+import { hasDropInVariable, readVariable, unknownVariables, type Environment } from '../table/environment.ts';
 import { exitCodeOf, refusedValue, type Fault, type Read } from '../declaration/fault.ts';
 import { takesOption, type Option } from '../declaration/option.ts';
 import { optionEntries, type OptionKey, type OptionValues } from '../table/options.ts';
@@ -45,7 +45,8 @@ export function loadConfiguration(argv: readonly string[], environment: Environm
   if (line.mode === 'version') return { kind: 'version' };
   const { values, sources, aliases, faults, warnings } = readValues(line, environment);
   const sourceOf = (key: OptionKey) => sources.get(key) ?? key;
-  const made = makeSettings({ ...line, values, sourceOf });
+  const isNamed = line.commandNamed || hasDropInVariable(environment);
+  const made = makeSettings({ ...line, commandNamed: isNamed, values, sourceOf });
   const all = [...line.faults, ...faults, ...made.faults];
   if (all.length > 0)
     return {

@@ -23,7 +23,6 @@ const meanings: ReadonlyMap<string, CommandName> = new Map([
   ['undo', 'rollback'],
   ['images', 'containers'],
   ['inspect', 'containers'],
-  ['ls', 'containers'],
   ['follow', 'events'],
   ['log', 'events'],
   ['logs', 'events'],

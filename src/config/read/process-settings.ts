@@ -50,7 +50,10 @@ export type StateSettings = {
 };
 
 export type RunSettings = {
-  /** Whether a command was named. Otherwise `run` is the default. */
+  /**
+   * Whether a command was named, or a variable of the Watchtower family is set. Otherwise `run` is the default, and a
+   * word may be a mistyped command.
+   */
   readonly isNamed: boolean;
   readonly once: boolean;
   /** Only checks that the engine answers. */

@@ -40,6 +40,13 @@ export function unknownVariables(environment: Environment): readonly string[] {
     });
 }
 
+/** Whether a variable of the Watchtower family is set, whose users name containers without a command. */
+export function hasDropInVariable(environment: Environment): boolean {
+  return Object.entries(environment).some(
+    ([name, text]) => text && name.startsWith(dropInPrefix) && looksLikeOurs(name),
+  );
+}
+
 const ownPrefix = 'UPKEEP_';
 const dropInPrefix = 'WATCHTOWER_';
 const mostWarnings = 20;

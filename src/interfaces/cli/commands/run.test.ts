@@ -225,7 +225,6 @@ describe('run()', () => {
     test.each([
       [['run', 'nginxx'], false],
       [['run', 'nginxx'], true],
-      [['nginxx'], false],
     ])('%j (on a terminal: %s) is a warning that names the nearest container and the commands', async (argv, tty) => {
       const { context, clock, interrupt, logged, application } = scene(argv, tty);
       const code = run(context);
@@ -245,8 +244,11 @@ describe('run()', () => {
       ['logs', 'the nearest command is "events"'],
       ['documentation', 'the commands are run, check, update'],
       ['rn', 'the nearest command is "run"'],
-    ])('%s is refused on a terminal, before anything is done', async (word, nearby) => {
-      const { context, fake, application } = scene(['run', word], true);
+      ['logs', 'the nearest command is "events"', false],
+      ['prune', 'the nearest container is', false],
+      ['stop', 'the nearest container is', false],
+    ])('%s is refused before anything is done: %s', async (word, nearby, isTerminal = true) => {
+      const { context, fake, application } = scene(['run', word], isTerminal);
       const settings = { ...context.settings, run: { ...context.settings.run, isNamed: false } };
       const serve = () => Promise.reject(new Error('nothing is served'));
       expect(await run({ ...context, settings, serve })).toBe(2);
@@ -272,6 +274,21 @@ describe('run()', () => {
       expect(await run(context)).toBe(3);
       expect(logged[0]?.[1]).toContain('"nginxx": the run goes on without it; ');
       expect(await run(scene(['run', '--run-once', 'nginx']).context)).toBe(0);
+    });
+
+    test('is waited for without a terminal if the engine is away, or if it is called with run', async () => {
+      const argv = ['nginx'];
+      for (const [args, containerNames] of [
+        [argv, engineAway],
+        [['run', 'nginxx'], undefined],
+      ] as const) {
+        const answers = containerNames === undefined ? {} : { containerNames };
+        const { context, clock, interrupt } = createCommandScene([...args], answers, { isTerminal: false });
+        const code = run(context);
+        await clock.advance(0);
+        interrupt.abort();
+        expect(await code).toBe(0);
+      }
     });
 
     test('on a terminal an engine that is away is told with the names', async () => {

@@ -14,7 +14,7 @@ export async function run(context: CommandContext): Promise<number> {
   const { application, settings, log, signal } = context;
   if (settings.run.healthCheck) return checkHealth(context);
   if (settings.run.finishUpdate !== undefined) return finishUpdate(context, settings.run.finishUpdate);
-  if (context.isAttended && !settings.run.isNamed && (await refuseUnmatchedNames(context))) return exitCodes.usage;
+  if (!settings.run.isNamed && (await refuseUnmatchedNames(context))) return exitCodes.usage;
   const stopLogging = logEvents(application, log, settings.log);
   const stopPrinting = printOutcomes(context);
   const api = settings.run.once ? undefined : await context.serve?.();

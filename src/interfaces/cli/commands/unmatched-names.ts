@@ -27,18 +27,21 @@ export async function warnOfUnmatchedNames({ application, settings, log, signal 
 }
 
 /**
- * Reports each name that matches neither a container nor a command. True if there were any: on a terminal this is a
- * mistyped command.
+ * Reports each name that matches neither a container nor a command. True if there were any: they are mistyped commands.
+ * Nobody waits for a service that starts before its engine, so it is not refused.
  */
 export async function refuseUnmatchedNames({
   application,
   settings,
   terminal,
   signal,
+  isAttended,
 }: CommandContext): Promise<boolean> {
   const { names } = settings.service;
   if (names.length === 0) return false;
-  const strays = strayNames(names, await namesOfContainers());
+  const containers = await namesOfContainers();
+  if (containers === undefined) return false;
+  const strays = strayNames(names, containers);
   if (strays.length === 0) return false;
   const message = strays
     .map(({ name, nearby }) => `Cannot run ${quoted(name)}: it is neither a command nor a container; ${nearby}`)
@@ -47,11 +50,12 @@ export async function refuseUnmatchedNames({
   printLines(terminal.err, failureLines(error, styleFor(terminal.err, settings)));
   return true;
 
-  async function namesOfContainers(): Promise<readonly string[]> {
+  async function namesOfContainers(): Promise<readonly string[] | undefined> {
     try {
       return await application.containerNames(signal);
     } catch (error) {
       if (!(error instanceof ServiceError) || signal.aborted) throw error;
+      if (!isAttended) return undefined;
       const which = names.map((name) => quoted(name)).join(', ');
       const why = `Cannot check whether a container matches ${which}, which is not a command: ${describeError(error)}`;
       throw new ServiceError(error.code, why, { cause: error, remedy: error.remedy ?? remedyFor(names) });
