@@ -68,7 +68,7 @@ export function createApplication(
   const repairs = countRepairs();
   const checks = createLastChecks();
   const outcomes = createLastOutcomes();
-  const warnAboutUpdaters = createUpdaterWarnings(outside, settings);
+  const warnAboutUpdaters = memory.isReader === true ? () => {} : createUpdaterWarnings(outside, settings);
   const select = createSelectContainers(outside, settings, warnAboutUpdaters);
   const selectInSilence = createSelectContainers({ ...outside, publish: () => {} }, settings, () => {});
   const decisionStore = createDecisionStore(memory.decisions);
@@ -292,6 +292,8 @@ export type Memory = {
   readonly history?: SharedRecords<HistoryEntry>;
   /** Times at which digests were first seen behind tags, for cooldowns. */
   readonly seenTags?: SharedRecords<SeenTag>;
+  /** The process updates nothing, so another updater is no danger to its work. Default: false. */
+  readonly isReader?: boolean;
   /** Whether runs end decisions about versions that no container waits for any more. Default: true. */
   readonly endsDecisions?: boolean;
 };

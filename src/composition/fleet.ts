@@ -66,6 +66,7 @@ export async function openFleet(
     ...(folder !== undefined && memory?.openDecisions(folder, { log }, name)),
     ...(seenTags && { seenTags }),
     endsDecisions: command === 'run',
+    isReader: command === 'check' || (settings.request.dryRun && !settings.request.verify),
   });
   const openSwarm: SwarmOptions['open'] = ({ id, node, owner }) =>
     createApplication(

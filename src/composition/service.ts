@@ -104,7 +104,7 @@ async function openEngineAlone(
         verificationKeys: await readKeys(settings),
       },
       settings.service,
-      { ...settings.state, endsDecisions: command === 'run' },
+      { ...settings.state, endsDecisions: command === 'run', isReader: isReader(command, settings) },
       {
         tellsStartTimes: command === 'run' && settings.http.groups.includes('containers'),
         isService: command === 'run' && !settings.run.once,
@@ -115,6 +115,11 @@ async function openEngineAlone(
       await Promise.all([engine.close(), registry.close()]);
     },
   };
+}
+
+/** A check, a list, a decision and a plan change no container. */
+function isReader(command: keyof typeof changeCommands, { request }: Settings): boolean {
+  return command === 'check' || (request.dryRun && !request.verify);
 }
 
 /** Opens the demo's engine in memory. Only this function opens it, so no real command can use it by accident. */
@@ -147,12 +152,12 @@ type World = Pick<
 async function createService(
   world: World,
   settings: ServiceSettings,
-  state: Partial<StateSettings> & Pick<Memory, 'endsDecisions'>,
+  state: Partial<StateSettings> & Pick<Memory, 'endsDecisions' | 'isReader'>,
   follow: LifeOptions,
 ): Promise<Application> {
   const { createApplication } = await import('../application/create-application.ts');
-  const { folder, endsDecisions = true } = state;
+  const { folder, endsDecisions = true, isReader = false } = state;
   const outside = { ...world, ...(await identityOf(state, world)) };
   const memory = folder === undefined ? {} : (await import('./memory.ts')).openMemory(folder, world);
-  return createApplication(outside, settings, { ...memory, endsDecisions }, follow);
+  return createApplication(outside, settings, { ...memory, endsDecisions, isReader }, follow);
 }

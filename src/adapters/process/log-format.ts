@@ -19,13 +19,14 @@ export const formats: Readonly<Record<'pretty' | 'json' | 'logfmt', (line: LogLi
 };
 
 /**
- * One line of at most 160 columns. Omits fields that the message repeats or that only programs read, and cuts long
- * texts. The other formats have all fields.
+ * One line of at most 160 columns; warnings and errors are never cut. Omits fields that the message repeats or that only
+ * programs read. The other formats have all fields.
  */
 function pretty({ atMs, level, message, fields }: LogLine, colour: boolean): string {
   const paint = (code: number, text: string) => (colour && text !== '' ? `\u001b[${code}m${text}\u001b[0m` : text);
   const [time, severity, text] = [localTime(atMs), level.padEnd(5), shown(message)];
-  const room = widest - time.length - severity.length - 2;
+  const isCut = level === 'info' || level === 'debug';
+  const room = isCut ? widest - time.length - severity.length - 2 : Infinity;
   const cutText = cutToColumns(text, room);
   const rest = fittingPairs(fields, message, room - columnsOf(cutText) - 1);
   const parts = [paint(grey, time), paint(colours[level], severity), cutText, paint(grey, rest)];

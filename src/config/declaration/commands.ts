@@ -64,7 +64,8 @@ export const commands = [
       'Checks the registries once, lists the containers that have a newer image, and gives the reason for all others. Changes nothing and pulls nothing',
     exitCodes: [
       { code: 0, meaning: 'done; with --exit-code: no updates are available' },
-      { code: 1, meaning: 'it failed; with --exit-code, also: something could not be checked' },
+      { code: 1, meaning: 'it failed; the message gives the reason' },
+      { code: 3, meaning: 'something could not be checked' },
       { code: 10, meaning: 'with --exit-code: updates are available' },
     ],
     examples: [

@@ -23,7 +23,7 @@ export function refusedValue(source: string, text: string, expected: string, sec
   return { kind: 'value', message: `Cannot use ${printable(source, 100)}${shown}: expected ${expected}` };
 }
 
-/** Wrong usage exits with 2, a wrong value with 1. */
-export function exitCodeOf(faults: readonly Fault[]): 1 | 2 {
-  return faults.some(({ kind }) => kind === 'usage') ? 2 : 1;
+/** 2, but 1 for a service that cannot start because of a value. */
+export function exitCodeOf(faults: readonly Fault[], isService: boolean): 1 | 2 {
+  return !isService || faults.some(({ kind }) => kind === 'usage') ? 2 : 1;
 }

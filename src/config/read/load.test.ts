@@ -281,21 +281,21 @@ describe('every option', () => {
   });
 
   test.each(variables.filter(({ option }) => badText(option) !== undefined))(
-    '$name with a bad value stops the start with 1, and says what is accepted',
+    '$name with a bad value stops the command with 2, a service with 1, and says what is accepted',
     ({ name, option, command }) => {
       const bad = badText(option) ?? '';
       const faults = faultsOf([command], { [name]: bad });
-      expect(faults.exitCode).toBe(1);
+      expect(faults.exitCode).toBe(command === 'run' ? 1 : 2);
       expect(faults.message).toMatch(new RegExp(`^Cannot use ${name} .+: expected [^.]+`));
       expect(faults.message.split('\n')).toHaveLength(1);
     },
   );
 
   test.each(flagged.filter(({ option }) => badText(option) !== undefined))(
-    '--$option.flag with a bad value stops the start with 1',
+    '--$option.flag with a bad value stops the command with 2, a service with 1',
     ({ option, command }) => {
       const faults = faultsOf([...wordsOf(command), `--${option.flag}=${badText(option)}`]);
-      expect(faults.exitCode).toBe(1);
+      expect(faults.exitCode).toBe(command === 'run' ? 1 : 2);
       expect(faults.message).toContain(`Cannot use --${option.flag} `);
     },
   );
@@ -753,7 +753,7 @@ describe('files', () => {
     ] as const)
       expect(loadWith(path)).toMatchObject({
         kind: 'faults',
-        exitCode: 1,
+        exitCode: expect.toBeOneOf([1, 2]),
         message: expect.stringContaining(`Cannot read the file of ${source} "${path}": ${why}`),
       });
   });

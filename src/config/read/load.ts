@@ -52,7 +52,7 @@ export function loadConfiguration(argv: readonly string[], environment: Environm
     return {
       kind: 'faults',
       message: [...new Set(all.map(({ message }) => message))].join('\n'),
-      exitCode: exitCodeOf(all),
+      exitCode: exitCodeOf(all, line.command === 'run'),
     };
   const { command } = line;
   if (command === 'completion') return { kind: 'completion', operands: line.names };

@@ -48,9 +48,9 @@ function tableOfExitCodes(): string {
       ['0', 'Done'],
       [
         '1',
-        'A container failed or was rolled back, a value is wrong, the engine or the service cannot be used, or the output cannot be written',
+        'A container failed or was rolled back, the engine or the service cannot be used, a service cannot start with a value, or the output cannot be written',
       ],
-      ['2', 'The command line is wrong'],
+      ['2', 'The command line, or a value of an option or variable, is wrong'],
       ['3', 'Nothing failed, but something could not be checked or rolled back, or a repair is pending'],
       ['10', `${code('upkeep check --exit-code')}: updates are available`],
       ['130', 'Ended by Ctrl-C, at a safe point of the update'],

@@ -26,7 +26,7 @@ describe('check()', () => {
       ['check'],
       checkReport([web, db, api], { unwatched: [{ name: 'x', reason: 'is stopped' }] }),
     );
-    expect(code).toBe(0);
+    expect(code).toBe(3);
     expect(fake.out().split('\n')).toEqual([
       'CONTAINER  STATUS                IMAGE        WHY',
       'api        could not be checked  api:1        Cannot check "api:1": connection refused',
@@ -97,7 +97,7 @@ describe('check()', () => {
     [[web, db], 10],
     [[db], 0],
     [[web, api], 10],
-    [[db, api], 1],
+    [[db, api], 3],
     [[], 0],
   ])('with --exit-code %# ends with %i', async (containers, expected) => {
     const { code } = await run(['check', '--exit-code'], checkReport(containers));

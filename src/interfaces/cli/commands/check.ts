@@ -1,7 +1,7 @@
 import { checkTable, withoutUnfinished } from '../render/container-table.ts';
 import { exitCodes, type CommandContext, type CheckReport } from '../context/context.ts';
 import { checkDocument } from '../context/documents.ts';
-import { codesOfEngines, worstCode } from '../context/exit-code.ts';
+import { codesOfCheck, worstCode } from '../context/exit-code.ts';
 import { engineLines } from '../render/engine-lines.ts';
 import { isLive, printDocument, printLines, styleFor, printTable } from '../render/print.ts';
 import { refuseUnmatched } from '../../../domain/check/filters.ts';
@@ -14,8 +14,7 @@ export async function check(context: CommandContext): Promise<number> {
   refuseUnmatched(report, 'check');
   if (settings.output.json) printDocument(terminal, checkDocument(report));
   else await printReport(context, report);
-  if (settings.output.exitCode) return exitCodeOf(report);
-  return worstCode(codesOfEngines(report.engines ?? []));
+  return settings.output.exitCode && hasUpdates(report) ? exitCodes.updatesAvailable : worstCode(codesOfCheck(report));
 }
 
 async function watchedCheck({ application, settings, terminal, clock, signal }: CommandContext): Promise<CheckReport> {
@@ -54,10 +53,7 @@ function nextRepair(unfinished: CheckReport['unfinished']): string {
   return isPending ? '; the next run or start of Upkeep repairs what is pending' : '';
 }
 
-/** A failed check may hide an update, so it does not count as "nothing to do". */
-function exitCodeOf({ containers, engines = [] }: CheckReport): number {
-  if (containers.some(({ updateAvailable, hold }) => updateAvailable && hold !== 'not-replaceable'))
-    return exitCodes.updatesAvailable;
-  if (engines.some(({ result }) => result !== 'ran')) return exitCodes.failed;
-  return containers.some(({ status }) => status === 'unknown') ? exitCodes.failed : exitCodes.done;
+/** A version that no update applies is not available. */
+function hasUpdates({ containers }: CheckReport): boolean {
+  return containers.some(({ updateAvailable, hold }) => updateAvailable && hold !== 'not-replaceable');
 }
