@@ -58,6 +58,7 @@ const outcomes: Readonly<Record<Kind, Verbs>> = {
   failed: ['failed', 'failed'],
   unknown: ['could not be checked', 'could not be checked'],
   updated: ['was updated', 'were updated'],
+  went_back: ['went back', 'went back'],
   restarted: ['was restarted', 'were restarted'],
   available: ['has an update', 'have updates'],
   deferred: ['waits', 'wait'],
