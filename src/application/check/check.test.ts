@@ -230,7 +230,9 @@ describe('createCheck()', () => {
     const { check } = checkIn(scene);
     const report = await check({ ...everything, containers: ['app', 'nobody'] });
     expect(report.containers.map(({ name }) => name)).toEqual(['app']);
-    expect(report.unmatched).toEqual([{ filter: 'nobody', reason: 'No container is called "nobody"' }]);
+    expect(report.unmatched).toEqual([
+      { filter: 'nobody', reason: 'No container is called "nobody"; the containers are "app"' },
+    ]);
   });
 
   test('a label that is not heard is said once, not at every check', async () => {

@@ -1,3 +1,4 @@
+import { suggestionFor } from '../../domain/check/filters.ts';
 import { failedVersionsIn, failedVersionsOf } from '../../domain/check/failed-version.ts';
 import { indexImages, labelsOfImage } from '../../domain/container/image-index.ts';
 import { versionOf } from '../../domain/container/image-labels.ts';
@@ -46,7 +47,7 @@ export async function findPrevious(
   const found = new Map<string, StaleContainer>();
   for (const name of names) {
     const summary = listed.find((container) => container.name === name);
-    if (summary === undefined) throw refuse(name, 'there is no container of this name');
+    if (summary === undefined) throw refuse(name, `there is no container of this name${suggestionFor(name, listed)}`);
     if (summary.id === outside.instance.containerId)
       throw refuse(name, 'this command runs in it: run it on the host, or in a container of its own');
     const last = await findLastUpdate(world, name, summary.id);

@@ -42,9 +42,22 @@ describe('applyFilters()', () => {
       names: [],
       unmatched: [
         { filter: 'off', reason: 'Container "off" is not watched: it is disabled by its label' },
-        { filter: 'nobody', reason: 'No container is called "nobody"' },
-        { filter: 'NOT A REFERENCE', reason: 'No watched container runs the image "NOT A REFERENCE"' },
-        { filter: 'redis', reason: 'No watched container runs the image "redis"' },
+        {
+          filter: 'nobody',
+          reason: expect.stringMatching(/^No container is called "nobody"; the containers are "web", /) as string,
+        },
+        {
+          filter: 'NOT A REFERENCE',
+          reason: expect.stringContaining(
+            'No watched container runs the image "NOT A REFERENCE"; the watched images',
+          ) as string,
+        },
+        {
+          filter: 'redis',
+          reason: expect.stringContaining(
+            'No watched container runs the image "redis"; the watched images are "nginx:1.27"',
+          ) as string,
+        },
       ],
     });
   });

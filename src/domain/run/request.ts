@@ -9,6 +9,11 @@ export type Request = {
   readonly images: readonly string[];
   /** Names, or regular expressions that match the whole name. */
   readonly containers: readonly string[];
+  /**
+   * A name that matches no container may also be that of a Compose service or project, a glob, or in other letter case.
+   * For requests of people; a request of a program means what it says.
+   */
+  readonly forgiving?: boolean;
   /** Names of engines; absent or empty: all of them. */
   readonly engines?: readonly string[];
 };

@@ -39,6 +39,24 @@ describeInLab('the command line on a real engine', (lab) => {
     expect(await everyContainer()).toEqual(before);
   });
 
+  test('a Compose service, a project, another letter case and a glob find their container', async () => {
+    await pushImage(registry, 'command-line/web', 'stable', catalogue['plain-v1']);
+    await engine.pull(image);
+    const Labels = { 'com.docker.compose.project': 'home', 'com.docker.compose.service': 'frontend' };
+    await engine.run('Home-Web-1', image, { Labels });
+    for (const name of ['frontend', 'home', 'home-web-1', 'Home-*'])
+      for (const command of ['check', 'containers'])
+        expect([name, command, (await upkeep(command, name)).stdout]).toEqual([
+          name,
+          command,
+          expect.stringMatching(/^Home-Web-1 /m),
+        ]);
+    const typo = await upkeep('update', 'fronted');
+    expect([typo.code, typo.stderr]).toEqual([1, expect.stringContaining('did you mean "frontend"?')]);
+    const other = await upkeep('check', '--image', 'jellyfin');
+    expect([other.code, other.stderr]).toEqual([1, expect.stringContaining(`the watched images are "${image}"`)]);
+  });
+
   test('containers lists what is watched, and that nothing is known of updates yet', async () => {
     await runWeb('plain-v1');
     const { code, stdout, stderr } = await upkeep('containers');

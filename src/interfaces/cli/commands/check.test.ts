@@ -106,7 +106,9 @@ describe('check()', () => {
 
   test('hands names and images to the service', async () => {
     const { application } = await run(['check', 'web', '/db', '--image', 'nginx'], checkReport([web]));
-    expect(application.asked).toEqual([['check', { images: ['nginx'], containers: ['web', 'db'], engines: [] }]]);
+    expect(application.asked).toEqual([
+      ['check', { images: ['nginx'], containers: ['web', 'db'], engines: [], forgiving: true }],
+    ]);
   });
 
   test('a name or an image that means nothing is an error that names it, also beside one that does', async () => {

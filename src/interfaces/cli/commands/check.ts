@@ -24,7 +24,8 @@ async function watchedCheck({ application, settings, terminal, clock, signal }: 
     ? (await import('../render/live-table.ts')).showLiveTable(application, { terminal, clock, style })
     : undefined;
   try {
-    return await application.check({ images, containers, engines }, signal);
+    const forgiving = application.engines === undefined;
+    return await application.check({ images, containers, engines, forgiving }, signal);
   } finally {
     table?.end();
   }

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../domain/errors.ts';
 import { isJsonObject, type JsonObject } from '../../../domain/text/json-value.ts';
-import { namePattern } from '../../../domain/text/name-pattern.ts';
+import { forgivingPattern, suggestionFor } from '../../../domain/check/filters.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 import { exitCodes, type ReadCommand } from '../context/context.ts';
 import type { Fetch, ContainersView, UnwatchedView } from '../context/views.ts';
@@ -14,7 +14,7 @@ export function createContainers(ask: Fetch<ContainersView>): ReadCommand {
     const { containers: names, engines } = settings.request;
     const isAll = settings.output.all;
     refuseUnmatched(names, view, isAll);
-    const isChosen = filterOf(names, engines);
+    const isChosen = filterOf(names, engines, [...view.containers, ...(view.unwatched ?? [])]);
     if (settings.output.json) {
       printDocument(terminal, chosenDocument(document, isChosen, isAll));
       return view.away === undefined ? exitCodes.done : exitCodes.failed;
@@ -38,8 +38,12 @@ function unreachableLines(engines: ContainersView['away'] = []): readonly string
 
 type Named = { readonly name: string; readonly engine?: string };
 
-function filterOf(names: readonly string[], engines: readonly string[] = []): (container: Named) => boolean {
-  const patterns = names.map(namePattern);
+function filterOf(
+  names: readonly string[],
+  engines: readonly string[],
+  all: readonly Named[],
+): (container: Named) => boolean {
+  const patterns = names.map((name) => forgivingPattern(name, all));
   return ({ name, engine }) =>
     (patterns.length === 0 || patterns.some((means) => means(name))) &&
     (engines.length === 0 || engine === undefined || engines.includes(engine));
@@ -51,18 +55,22 @@ function refuseUnmatched(
   { containers, unwatched = [] }: ContainersView,
   isAll: boolean,
 ): void {
-  const listed: readonly Named[] = isAll ? [...containers, ...unwatched] : containers;
-  const unmatched = names.filter((name) => !listed.some(filterOf([name])));
+  const all: readonly Named[] = [...containers, ...unwatched];
+  const listed = isAll ? all : containers;
+  const unmatched = names.filter((name) => !listed.some(filterOf([name], [], all)));
   if (unmatched.length === 0) return;
-  const message = unmatched.map((name) => `Cannot show ${quoted(name)}: ${whyUnmatched(name, unwatched)}`).join('\n');
+  const message = unmatched
+    .map((name) => `Cannot show ${quoted(name)}: ${whyUnmatched(name, unwatched, all)}`)
+    .join('\n');
   throw new ServiceError('not-found', message, {
     remedy: '"upkeep containers" lists the watched containers, with --all also the others',
   });
 }
 
-function whyUnmatched(name: string, unwatched: readonly UnwatchedView[]): string {
-  const known = unwatched.find(filterOf([name]));
-  return known === undefined ? 'no watched container has this name' : `it is not watched: it ${known.reason}`;
+function whyUnmatched(name: string, unwatched: readonly UnwatchedView[], all: readonly Named[]): string {
+  const known = unwatched.find(filterOf([name], [], all));
+  if (known !== undefined) return `it is not watched: it ${known.reason}`;
+  return `no watched container has this name${suggestionFor(name, all)}`;
 }
 
 function others(unwatched: ContainersView['unwatched'], isAll: boolean): readonly string[] {

@@ -43,7 +43,7 @@ describe('containers()', () => {
   test('a name that means nothing is an error, beside others that do', async () => {
     const { code, fake } = await look(['containers', 'web', 'wbe'], { 'containers/details': document });
     expect([code, fake.out()]).toEqual([1, '']);
-    expect(fake.err()).toContain('upkeep: Cannot show "wbe": no watched container has this name\n');
+    expect(fake.err()).toContain('upkeep: Cannot show "wbe": no watched container has this name');
   });
 
   test('with verdicts and versions, those that need a person come first, and a reason stands only where there is one', async () => {

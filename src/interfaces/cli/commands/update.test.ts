@@ -25,7 +25,14 @@ const fresh = containerOutcome('db');
 const unknown = containerOutcome('ghost', { outcome: 'unknown', reason: 'no answer' });
 
 /** A request without any option. */
-const plainRequest = { images: [], engines: [], retryFailed: false, ignoreWindows: false, ignoreWaves: false };
+const plainRequest = {
+  images: [],
+  engines: [],
+  forgiving: true,
+  retryFailed: false,
+  ignoreWindows: false,
+  ignoreWaves: false,
+};
 
 describe('update()', () => {
   test('repairs what was interrupted before it begins', async () => {

@@ -14,7 +14,7 @@ export async function update(context: CommandContext): Promise<number> {
   const { application, settings, signal } = context;
   if (settings.request.dryRun) return settings.request.verify ? rehearse(context) : showPlan(context);
   const repaired = await recoverFirst(context);
-  const request = requestOf(settings);
+  const request = requestOf(settings, application);
   // With a typo in a name of the request, nothing is updated.
   const refuseUnmatched = request.images.length + request.containers.length > 0;
   const session = await withProgress(context, () =>
@@ -25,7 +25,7 @@ export async function update(context: CommandContext): Promise<number> {
 }
 
 async function showPlan({ application, settings, terminal, signal }: CommandContext): Promise<number> {
-  const answer = await application.plan(requestOf(settings), signal);
+  const answer = await application.plan(requestOf(settings, application), signal);
   refuseUnmatched(answer.report, 'update');
   if (settings.output.json) printDocument(terminal, planDocument(answer));
   else printLines(terminal.out, planLines(answer, styleFor(terminal.out, settings)));
@@ -36,7 +36,7 @@ async function showPlan({ application, settings, terminal, signal }: CommandCont
 async function rehearse(context: CommandContext): Promise<number> {
   const { application, settings, terminal, signal } = context;
   await recoverFirst(context);
-  const answer = await application.rehearse(requestOf(settings), signal);
+  const answer = await application.rehearse(requestOf(settings, application), signal);
   refuseUnmatched(answer.report, 'update');
   const style = styleFor(terminal.out, settings);
   if (settings.output.json) printDocument(terminal, rehearsalDocument(answer));
@@ -45,11 +45,13 @@ async function rehearse(context: CommandContext): Promise<number> {
   return worstCode([...codes, ...codesOfCheck(answer.report)]);
 }
 
-function requestOf({ request }: CommandContext['settings']) {
+function requestOf({ request }: CommandContext['settings'], { engines: fleet }: CommandContext['application']) {
   const { images, containers, engines, retryFailed, now, ignoreWaves } = request;
   if (now && images.length + containers.length === 0)
     throw new ServiceError('invalid-input', 'Cannot use --now without the name of a container', {
       remedy: 'name the containers that must not wait for their windows: upkeep update web --now',
     });
-  return { images, containers, engines, retryFailed, ignoreWindows: now, ignoreWaves };
+  // A name of several engines is taken as it is.
+  const forgiving = fleet === undefined;
+  return { images, containers, forgiving, engines, retryFailed, ignoreWindows: now, ignoreWaves };
 }

@@ -36,10 +36,14 @@ export type DecisionSource = {
 };
 
 /** Decides in this process, with a check that finds the candidates. */
-export function createLocalDecisions({ check, decisions }: Pick<Application, 'check' | 'decisions'>): DecisionSource {
+export function createLocalDecisions({
+  check,
+  decisions,
+  engines: fleet,
+}: Pick<Application, 'check' | 'decisions' | 'engines'>): DecisionSource {
   return {
     async candidates({ names, engines }, signal) {
-      const report = await check({ images: [], containers: names, engines }, signal);
+      const report = await check({ images: [], containers: names, engines, forgiving: fleet === undefined }, signal);
       refuseUnmatched(report, 'decide about');
       return report.containers.map(({ name, engine }) => ({
         name,
