@@ -44,13 +44,12 @@ describeInLab('the command line on a real engine', (lab) => {
     await engine.pull(image);
     const Labels = { 'com.docker.compose.project': 'home', 'com.docker.compose.service': 'frontend' };
     await engine.run('Home-Web-1', image, { Labels });
-    for (const name of ['frontend', 'home', 'home-web-1', 'Home-*'])
-      for (const command of ['check', 'containers'])
-        expect([name, command, (await upkeep(command, name)).stdout]).toEqual([
-          name,
-          command,
-          expect.stringMatching(/^Home-Web-1 /m),
-        ]);
+    for (const [command, ...names] of [
+      ['check', 'frontend', 'home', 'home-web-1', 'Home-*'],
+      ['containers', 'home-web-1', 'Home-*'],
+    ] as const)
+      for (const name of names)
+        expect([name, (await upkeep(command, name)).stdout]).toEqual([name, expect.stringMatching(/^Home-Web-1 /m)]);
     const typo = await upkeep('update', 'fronted');
     expect([typo.code, typo.stderr]).toEqual([1, expect.stringContaining('did you mean "frontend"?')]);
     const other = await upkeep('check', '--image', 'jellyfin');
