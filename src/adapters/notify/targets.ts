@@ -1,3 +1,4 @@
+import { nearest } from '../../domain/text/edit-distance.ts';
 import { describeError } from '../../domain/errors.ts';
 import type { Target } from '../../domain/notification/message.ts';
 import { printable } from '../../domain/text/printable.ts';
@@ -110,9 +111,25 @@ function freeName(scheme: string, isTaken: (name: string) => boolean): string {
   }
 }
 
+/** Schemes of Apprise for services with another scheme here: https://github.com/caronc/apprise/wiki */
+const otherNames: ReadonlyMap<string, string> = new Map([
+  ['tgram', 'telegram'],
+  ['mailto', 'smtp'],
+  ['mailtos', 'smtp'],
+  ['pover', 'pushover'],
+  ['gotifys', 'gotify'],
+  ['ntfys', 'ntfy'],
+  ['msteams', 'teams'],
+  ['mmost', 'mattermost'],
+  ['rocket', 'rocketchat'],
+  ['json', 'generic'],
+]);
+
 function unknownService(scheme: string): string {
   if (scheme === 'xmpp') return 'xmpp is not supported, as in the usual builds of Shoutrrr';
   const known = services.flatMap(({ schemes }) => schemes).toSorted();
+  const meant = otherNames.get(scheme) ?? nearest(scheme, known, 0.34);
+  if (meant !== undefined) return `${shownScheme(scheme)} is no service; did you mean ${meant}://?`;
   return `${shownScheme(scheme)} is no service; the services are ${known.join(', ')}`;
 }
 

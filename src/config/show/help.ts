@@ -66,7 +66,7 @@ function restOf(command: CommandName, count: number): string {
   return `upkeep ${command} --help --all lists ${count === 0 ? 'the variables of these options' : `${options}, and the variables`}.`;
 }
 
-const usageCode: ExitCode = { code: 2, meaning: 'the command line is wrong; nothing was done' };
+const usageCode: ExitCode = { code: 2, meaning: 'the command line, or a value, is wrong; nothing was done' };
 
 // The keys of the object are the type's members.
 const groups = (Object.keys(optionGroups) as OptionGroup[]).filter((group) => group !== 'accepted');
@@ -97,9 +97,11 @@ function optionHelp(option: Option, width: number): string[] {
   return entry(termOf(option), text, columnOf(width), width);
 }
 
-/** The first clause of the meaning, with its text in brackets. */
+/** The first clause of the meaning, with its text in brackets. It ends in `…` if more follows in its sentence. */
 function shortHelp(option: Option, width: number): string[] {
-  const [first = ''] = /^(?:\([^)]*\)|[^,:;.(]|[,:;.](?! ))*/.exec(option.meaning) ?? [];
+  const [sentence = ''] = option.meaning.split(/\. (?=[A-Z])/);
+  const [clause = ''] = /^(?:\([^)]*\)|[^,:;(]|[,:;](?! ))*/.exec(sentence) ?? [];
+  const first = clause.length < sentence.length ? `${clause} …` : clause;
   const defaultValue = option.defaultMeaning === undefined ? shownDefault(option) : '';
   return entry(termOf(option), first + (defaultValue === '' ? '' : ` [${defaultValue}]`), columnOf(width), width);
 }

@@ -12,11 +12,14 @@ export function createConfig(ask: Fetch<ConfigView>): ReadCommand {
     const { view, document } = await ask(signal);
     const { json, changed } = settings.output;
     if (json) {
-      const shown = changed && 'options' in document ? { options: listOf(document, 'options').filter(isGiven) } : {};
+      const shown =
+        changed && 'options' in document
+          ? { options: listOf(document, 'options').filter((one) => isGiven(one) && one['name'] !== 'changed') }
+          : {};
       printDocument(terminal, { ...document, ...shown });
       return exitCodes.done;
     }
-    const options = view.options.filter(({ given }) => !changed || given);
+    const options = view.options.filter(({ name, given }) => !changed || (given && name !== 'changed'));
     if (options.length > 0) await printTable(terminal, tableOf(options), styleFor(terminal.out, settings));
     else printLines(terminal.out, ['All options have their defaults']);
     if (view.watched !== '') printLines(terminal.out, ['', `Watched: ${printable(view.watched, 2000)}`]);

@@ -22,9 +22,11 @@ export function createContainers(ask: Fetch<ContainersView>): ReadCommand {
     const containers = view.containers.filter(isChosen);
     const unwatched = (view.unwatched ?? []).filter(isChosen);
     const shown = isAll ? unwatched : [];
-    if (containers.length + shown.length > 0)
-      await printTable(terminal, inventoryTable(containers, shown, clock.nowMs()), styleFor(terminal.out, settings));
-    else printLines(terminal.out, ['No container is watched']);
+    if (containers.length + shown.length > 0) {
+      const { note, ...table } = inventoryTable(containers, shown, clock.nowMs());
+      await printTable(terminal, table, styleFor(terminal.out, settings));
+      if (note !== '') printLines(terminal.out, ['', note]);
+    } else printLines(terminal.out, ['No container is watched']);
     if (names.length === 0) printLines(terminal.out, others(view.unwatched, isAll));
     printLines(terminal.err, unreachableLines(view.away));
     return view.away === undefined ? exitCodes.done : exitCodes.failed;

@@ -21,7 +21,8 @@ function sourceOf({ fault, isKept = true, on = new Map() }: SourceOptions = {}) 
   const source: DecisionSource = {
     candidates: async ({ names, engines }) =>
       names.flatMap((name) => {
-        const waits = { name, digest: name === 'calm' ? undefined : digest };
+        const versions = name === 'known' ? { from: '1.27', to: '1.28.1' } : {};
+        const waits = { name, digest: name === 'calm' ? undefined : digest, ...versions };
         if (!on.has(name)) return [waits];
         const having = on.get(name)?.filter((engine) => engines.length === 0 || engines.includes(engine)) ?? [];
         return having.map((engine) => ({ ...waits, engine, ...(engine === 'idle' && { digest: undefined }) }));
@@ -49,6 +50,12 @@ function sourceOf({ fault, isKept = true, on = new Map() }: SourceOptions = {}) 
   };
   return { source, decisions };
 }
+
+test('upkeep approve shows the change of the version, as upkeep check does', async () => {
+  const { context, fake } = createCommandScene(['approve', 'known']);
+  expect(await createDecide('approve', sourceOf().source)(context)).toBe(0);
+  expect(fake.out()).toBe('known: approved 1.27 → 1.28.1\n');
+});
 
 test('upkeep approve says of each container which version was approved, and by whom', async () => {
   const { context, fake } = createCommandScene(['approve', 'web', 'db']);

@@ -1,5 +1,6 @@
 import { shownName } from '../../../domain/run/session.ts';
 import type { Decision, DecisionKind } from '../../../domain/decision/decisions.ts';
+import { versionCell } from '../words/version-cell.ts';
 import { shortDigest } from '../../../domain/reference/digest.ts';
 import { namePattern } from '../../../domain/text/name-pattern.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
@@ -21,7 +22,8 @@ export function createDecide(kind: DecisionKind, { candidates, take }: DecisionS
     const problems: string[] = [];
     const { meant, ambiguous } = meantOf(await candidates({ names, engines }, signal), engines);
     for (const { name, engines: several } of ambiguous) problems.push(severalHave(kind, name, several));
-    for (const { digest, ...one } of meant) {
+    const versions = new Map<string, string>();
+    for (const { digest, from, to, ...one } of meant) {
       const fault = `Cannot ${kind} ${quoted(shownName(one))}: `;
       if (digest === undefined) {
         problems.push(`${fault}no newer version of it is known`);
@@ -30,10 +32,12 @@ export function createDecide(kind: DecisionKind, { candidates, take }: DecisionS
       const { name: container, ...engine } = one;
       const answer = await take({ kind, container, ...engine, digest, untilMs, by: 'command line' }, signal);
       if ('fault' in answer) problems.push(`${fault}${answer.fault}`);
-      else if (answer.isKept) taken.push(answer);
-      else problems.push(`${fault}${notKept}`);
+      else if (answer.isKept) {
+        taken.push(answer);
+        versions.set(answer.id, versionCell({ from, to }).text);
+      } else problems.push(`${fault}${notKept}`);
     }
-    return report(context, taken, problems, pastOf[kind]);
+    return report(context, taken, problems, { past: pastOf[kind], versions });
   };
 }
 
@@ -63,7 +67,7 @@ export function createUnskip({ list, withdraw }: DecisionSource): ReadCommand {
       if (ended?.isKept) taken.push(ended);
       else problems.push(`Cannot unskip ${quoted(container)}: ${ended === undefined ? undecided : notKept}`);
     }
-    return report(context, taken, problems, 'withdrawn');
+    return report(context, taken, problems, { past: 'withdrawn', versions: new Map() });
   };
 }
 
@@ -116,7 +120,7 @@ function report(
   { settings, terminal, clock }: Context,
   taken: readonly KeptDecision[],
   problems: readonly string[],
-  past: string,
+  told: Told,
 ): number {
   if (settings.output.json) {
     printDocument(terminal, {
@@ -128,7 +132,7 @@ function report(
   } else {
     printLines(
       terminal.out,
-      taken.map((decision) => lineOf(decision, past)),
+      taken.map((decision) => lineOf(decision, told)),
     );
   }
   printLines(
@@ -138,8 +142,12 @@ function report(
   return problems.length > 0 ? exitCodes.failed : exitCodes.done;
 }
 
-function lineOf({ container, engine, tag, digest, untilMs }: Decision, past: string): string {
-  const version = tag === undefined ? shortDigest(digest) : `${tag} (${shortDigest(digest)})`;
+/** `versions`: the change by the id of its decision, as `upkeep check` shows it. */
+type Told = { readonly past: string; readonly versions: ReadonlyMap<string, string> };
+
+function lineOf({ id, container, engine, tag, digest, untilMs }: Decision, { past, versions }: Told): string {
+  const known = versions.get(id) ?? '';
+  const version = known !== '' ? known : tag === undefined ? shortDigest(digest) : `${tag} (${shortDigest(digest)})`;
   const end = untilMs === undefined ? '' : ` until ${new Date(untilMs).toISOString().slice(0, 16)}Z`;
   return `${printable(shownName({ name: container, engine }), 300)}: ${past} ${printable(version, 200)}${end}`;
 }

@@ -33,6 +33,23 @@ describe('containers()', () => {
     ]);
   });
 
+  test('leaves out the columns that say the same everywhere, and says it once', async () => {
+    const alike = ['web', 'db'].map((name) => ({ name, image: `${name}:1`, status: 'running', running: true }));
+    const { fake } = await look(['containers'], { 'containers/details': { containers: alike, count: 2, ...closing } });
+    expect(fake.out().split('\n')).toEqual([
+      'CONTAINER  IMAGE',
+      'web        web:1',
+      'db         db:1',
+      '',
+      'All of them: not checked yet, running',
+      '',
+    ]);
+    const one = { containers: alike.slice(0, 1), count: 1, ...closing };
+    expect((await look(['containers'], { 'containers/details': one })).fake.out()).toContain(
+      'not checked yet  running',
+    );
+  });
+
   test('with --json prints the document of the API, of the containers that are named', async () => {
     const all = await look(['containers', '--json'], { 'containers/details': document });
     expect(JSON.parse(all.fake.out())).toEqual(document);

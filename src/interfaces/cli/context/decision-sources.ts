@@ -6,6 +6,7 @@ import { type Digest, parseDigest } from '../../../domain/reference/digest.ts';
 import type { JsonObject } from '../../../domain/text/json-value.ts';
 import type { RunningService } from '../../../domain/run/running-service.ts';
 import { namePattern } from '../../../domain/text/name-pattern.ts';
+import { defined } from '../../../domain/text/defined.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { parseTimestamp, toTimestamp } from '../../json/timestamps.ts';
 import { engineOf, listOf, rawTextOf } from './fields.ts';
@@ -19,6 +20,9 @@ export type DecisionCandidate = {
   /** Present with several engines. */
   readonly engine?: string;
   readonly digest: Digest | undefined;
+  /** The versions now and after the update, where they are known. */
+  readonly from?: string;
+  readonly to?: string;
 };
 
 /** `engines`: only these; empty: all. */
@@ -45,9 +49,9 @@ export function createLocalDecisions({
     async candidates({ names, engines }, signal) {
       const report = await check({ images: [], containers: names, engines, forgiving: fleet === undefined }, signal);
       refuseUnmatched(report, 'decide about');
-      return report.containers.map(({ name, engine }) => ({
+      return report.containers.map(({ name, engine, version: from, latestVersion: to }) => ({
         name,
-        ...(engine !== undefined && { engine }),
+        ...defined({ engine, from, to }),
         digest: decisions.candidateOf(name, engine)?.digest,
       }));
     },
@@ -78,6 +82,8 @@ export function createRemoteDecisions({ read, send }: Pick<RunningService, 'read
         name: rawTextOf(entry, 'name'),
         ...engineOf(entry),
         digest: digestIn(entry),
+        from: rawTextOf(entry, 'version'),
+        to: rawTextOf(entry, 'latest_version'),
       }));
     },
     async take({ kind, container, engine, digest, untilMs }, signal) {

@@ -11,6 +11,7 @@ import {
   unfinishedWording,
   type Wording,
   wordOf,
+  causeFirst,
   formatDowntime,
 } from '../words/wording.ts';
 import type { Table } from '../terminal/table.ts';
@@ -93,8 +94,9 @@ function reasonOfCheck({ status, reason, error, pullDigest, latestDigest }: Chec
   return isPlainUpdate || /^(?:pinned|local)$/.test(status) ? '' : (error ?? reason);
 }
 
-function sayWhy({ reason, downtimeMs, stoppingMs, outcome }: ContainerOutcome): string {
-  if (outcome === 'fresh') return remarkOf(reason);
+function sayWhy({ name, reason: whole, downtimeMs, stoppingMs, outcome }: ContainerOutcome): string {
+  if (outcome === 'fresh') return remarkOf(whole);
+  const reason = causeFirst(whole, name);
   const down = formatDowntime(downtimeMs, stoppingMs);
   if (down === '') return reason;
   return reason === '' ? down : `${reason} (${down})`;

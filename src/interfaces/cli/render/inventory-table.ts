@@ -23,9 +23,9 @@ export function inventoryTable(
   containers: readonly ContainerView[],
   unwatched: readonly UnwatchedView[],
   nowMs: number,
-): Table {
+): InventoryTable {
   const sorted = containers.toSorted((one, other) => urgencyOf(one.finding) - urgencyOf(other.finding));
-  return {
+  return withoutUniform({
     columns,
     rows: [
       ...sorted.map((container) => watchedRow(container, nowMs)),
@@ -37,8 +37,26 @@ export function inventoryTable(
         );
       }),
     ],
+  });
+}
+
+/** The same table without the columns UPDATE and STATE if all of several rows say the same there; a note says it once. */
+function withoutUniform(table: Table): InventoryTable {
+  const uniform = table.columns.flatMap(({ title }, at) => {
+    const texts = new Set(table.rows.map((row) => row[at]?.text ?? ''));
+    const isSame = table.rows.length > 1 && texts.size === 1 && (title === 'UPDATE' || title === 'STATE');
+    return isSame ? [{ at, text: [...texts].join('') }] : [];
+  });
+  if (uniform.length === 0) return { ...table, note: '' };
+  const isShown = (_: unknown, at: number) => !uniform.some((one) => one.at === at);
+  return {
+    columns: table.columns.filter(isShown),
+    rows: table.rows.map((row) => row.filter(isShown)),
+    note: `All of them: ${uniform.map(({ text }) => text).join(', ')}`,
   };
 }
+
+type InventoryTable = Table & { readonly note: string };
 
 function watchedRow({ finding, ...container }: ContainerView, nowMs: number): readonly Cell[] {
   const isNewer =

@@ -1,14 +1,13 @@
 import { defined } from '../../../domain/text/defined.ts';
-import type { Versions } from '../words/version-cell.ts';
+import { imageChange, versionCell, type Versions } from '../words/version-cell.ts';
 import type { Cell } from '../terminal/cell.ts';
 import { formatDuration } from '../../../domain/text/duration.ts';
 import type { ServiceEvent, PullProgress } from '../../../domain/run/event.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { type OutcomeKind, type UpdatePhase, fleetKeyOf, shownName } from '../../../domain/run/session.ts';
 import type { TaskProgress } from '../../../domain/swarm/swarm-service.ts';
-import { sayResult, wordingOfStatus, formatTasks } from '../words/wording.ts';
+import { causeFirst, sayResult, wordingOfStatus, formatTasks } from '../words/wording.ts';
 import { rowOf } from './container-table.ts';
-import { imageChange } from '../words/version-cell.ts';
 
 /** Progress of a run, one row per container. */
 export type RunView = {
@@ -40,8 +39,9 @@ export function createRunView(clock: Clock): RunView {
         for (const name of event.names) change(shownName({ name, engine: event.engine }), {});
       if (event.kind === 'container_checked') {
         const { reason, status, checked } = event;
+        const version = versionCell({ from: checked?.version, to: checked?.latestVersion });
         const image = imageChange(event.image, checked?.candidate);
-        change(key, { image, reason, state: { kind: 'checked', status } });
+        change(key, { image, reason, version, state: { kind: 'checked', status } });
       }
       if (event.kind === 'update_started') {
         const image = imageChange(event.formerImage ?? event.image, event.image);
@@ -53,7 +53,14 @@ export function createRunView(clock: Clock): RunView {
       if ('outcome' in event) {
         const { reason, outcome, tagChange, from, to } = event.outcome;
         const image = imageChange(tagChange?.from ?? event.outcome.image, tagChange?.to);
-        change(key, { image, reason, state: { kind: 'done', outcome, ...defined({ from, to }) } });
+        const version = versionCell({ from, to });
+        const why = causeFirst(reason, event.outcome.name);
+        change(key, {
+          image,
+          reason: why,
+          ...(version.text !== '' && { version }),
+          state: { kind: 'done', outcome, ...defined({ from, to }) },
+        });
       }
     },
     // The final table has the bare name too, beside the image.
@@ -71,7 +78,7 @@ function keyOf(event: ServiceEvent): string {
 
 type Progress = { readonly progress?: PullProgress; readonly tasks?: TaskProgress };
 
-type Row = { readonly image: string; readonly state: RowState; readonly reason: string };
+type Row = { readonly image: string; readonly version: Cell; readonly state: RowState; readonly reason: string };
 
 type RowState =
   | { readonly kind: 'waiting' }
@@ -85,13 +92,13 @@ type RowState =
     }
   | ({ readonly kind: 'done'; readonly outcome: OutcomeKind } & Versions);
 
-const newRow: Row = { image: '', state: { kind: 'waiting' }, reason: '' };
+const newRow: Row = { image: '', version: { text: '', style: 'plain' }, state: { kind: 'waiting' }, reason: '' };
 
-function viewOf(name: string, { image, state, reason }: Row, nowMs: number): ViewRow {
+function viewOf(name: string, { image, version, state, reason }: Row, nowMs: number): ViewRow {
   const unknown: Cell = { text: '', style: 'plain' };
   const isNews = state.kind !== 'checked' || !/^(?:fresh|stale|pinned|local)$/.test(state.status);
   const shown = { name, image, state: stateCell(state, nowMs), reason: isNews ? reason : '' };
-  const cells = rowOf({ ...shown, version: unknown, age: unknown });
+  const cells = rowOf({ ...shown, version, age: unknown });
   return { cells, interest: interestOf(state) };
 }
 

@@ -137,3 +137,11 @@ export function formatDowntime(downtimeMs: number | undefined, stoppingMs: numbe
 export function formatRoughly(ms: number): string {
   return formatDuration(ms < 1000 ? Math.round(ms) : Math.round(ms / 100) * 100);
 }
+
+/** `exited with code 1` in the row of the container; the name comes last if another container of its group failed. */
+export function causeFirst(reason: string, name: string): string {
+  const [, failed = '', cause = '', rest = ''] =
+    /^the new version of "([^"]+)" failed: (?:it )?([^;]+)(.*)$/s.exec(reason) ?? [];
+  if (cause === '') return reason;
+  return failed === name ? `${cause}${rest}` : `${cause}: the new version of "${failed}"${rest}`;
+}
