@@ -132,7 +132,7 @@ function tellsOfNewer(container: ContainerOutcome): boolean {
 }
 
 /** Reasons have times in UTC, as everywhere; a message has them as the reader's clock shows them. */
-function inLocalTime(text: string, timeZone: string): string {
+export function inLocalTime(text: string, timeZone: string): string {
   return text.replaceAll(/\b\d{4}-\d\d-\d\dT\d\d:\d\dZ/g, (time) =>
     formatMoment(new Moment(Date.parse(time), timeZone), '2006-01-02 15:04 MST'),
   );

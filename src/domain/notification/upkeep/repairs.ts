@@ -5,6 +5,7 @@ import type { Draft, RepairFacts } from '../run-facts.ts';
 import { formatMoment } from '../template/time/format.ts';
 import { Moment } from '../template/time/moment.ts';
 import { repairWords, titled } from './headline.ts';
+import { inLocalTime } from './paragraphs.ts';
 import { countsOf, escapeMarkdown } from './print.ts';
 
 /** A message about earlier updates: a line for each, failures first. Undefined if none has that level. */
@@ -21,14 +22,14 @@ export function repairDraft(
   const summary = `Of earlier updates: ${countsOf(results, words)}`;
   const lines = reported.map((one): MessageLine => ({
     level: repairLevels[one.result],
-    text: repairSentence(one),
+    text: inLocalTime(repairSentence(one), timeZone),
     atMs,
   }));
   const hint = reported.some(({ result }) => result === 'failed' || result === 'left');
   const next = hint ? ['', 'It is tried again, by the service within a minute. To try at once: upkeep recover'] : [];
   const when = formatMoment(new Moment(atMs, timeZone), 'Mon 2 Jan 15:04 MST');
   const items = reported.map((one) => {
-    const text = `${repairSentence(one)}; ${when}`;
+    const text = `${inLocalTime(repairSentence(one), timeZone)}; ${when}`;
     const level = repairLevels[one.result];
     const about = keysOfRepaired(one).join(' ');
     return { about, level, text: `- ${text}`, markdown: `- ${escapeMarkdown(text)}`, atMs };

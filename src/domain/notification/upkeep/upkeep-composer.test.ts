@@ -176,6 +176,14 @@ It is tried again, by the service within a minute. To try at once: upkeep recove
     });
   });
 
+  test('has times as the clock of the reader shows them', () => {
+    const left = { containers: ['web'], result: 'left', reason: 'in use until 2026-11-27T04:05Z' } as const;
+    const draft = composer.repairs({ transactions: [left], atMs: 0 }, 'info')!;
+    for (const text of [draft.text, draft.markdown, draft.sections?.[0]?.items[0]?.text])
+      expect(text).toContain('until 2026-11-27 05:05 CET');
+    expect(composer.run(run([], { error: 'no answer since 2026-11-27T04:05Z' }), 'error')?.text).toContain('05:05 CET');
+  });
+
   test('leaves out what is below the level, and is not sent for nothing', () => {
     expect(composer.repairs(facts, 'warn')?.text).toMatch(/^Of earlier updates: 1 cannot be repaired, 1 undone\n/);
     expect(composer.repairs({ ...facts, transactions: facts.transactions.slice(0, 1) }, 'warn')).toBeUndefined();

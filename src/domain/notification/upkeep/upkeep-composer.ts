@@ -7,7 +7,7 @@ import { formatMoment } from '../template/time/format.ts';
 import { Moment } from '../template/time/moment.ts';
 import { type HeadlineOptions, originOf, outcomeWords, titled, urgencyOf } from './headline.ts';
 import { repairDraft } from './repairs.ts';
-import { type Section, sectionsOf } from './paragraphs.ts';
+import { inLocalTime, type Section, sectionsOf } from './paragraphs.ts';
 import { countsOf, datedSection, escapeMarkdown, markdownSection, plainParagraph, plainSection } from './print.ts';
 
 /** `timeZone`: the IANA name of the time zone in messages. */
@@ -60,7 +60,8 @@ function runDraft(
   sections: readonly Section[],
   { origin, timeZone }: { readonly origin: string; readonly timeZone: string },
 ): Draft {
-  const error = facts.error === undefined ? undefined : `The run failed: ${printable(facts.error, 1000)}`;
+  const error =
+    facts.error === undefined ? undefined : `The run failed: ${inLocalTime(printable(facts.error, 1000), timeZone)}`;
   // Of outcomes below the level, the title says nothing.
   const shown = new Set(sections.flatMap(({ paragraphs }) => paragraphs.map(({ about }) => about)));
   const told = { ...facts, news: new Set([...facts.news].filter((key) => shown.has(key))) };
