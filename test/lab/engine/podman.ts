@@ -98,6 +98,6 @@ apparmor_profile="unconfined"
 const registriesConf = `unqualified-search-registries=["docker.io"]
 short-name-mode="permissive"
 [[registry]]
-location="127.0.0.1:5000"
+location="127.0.0.1"
 insecure=true
 `;
