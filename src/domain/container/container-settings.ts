@@ -58,6 +58,7 @@ export type HostConfig = Open & {
   readonly UTSMode?: string;
   readonly RestartPolicy?: { readonly Name: string; readonly MaximumRetryCount?: number } | null;
   readonly AutoRemove?: boolean;
+  readonly Runtime?: string;
   readonly Privileged?: boolean;
   readonly Binds?: readonly string[] | null;
   readonly Mounts?: readonly Open[] | null;

@@ -34,6 +34,8 @@ export type JournaledMember = {
   readonly newImageId: string;
   /** It was pulled from the repository of `reference`, and is no image that was tagged with that name here. */
   readonly isPulled?: true;
+  /** Its runtime lets no policy change, so that the successor was created with its own. */
+  readonly hasFixedPolicy?: true;
   /** The engine removes the successor as soon as it stops. */
   readonly autoRemoves: boolean;
   readonly wasRunning: boolean;

@@ -51,6 +51,7 @@ export function writeJournal(journal: Journal): Record<string, string> {
     ...(journal.composeReference !== undefined && { [`${journalPrefix}file-ref`]: journal.composeReference }),
     [`${journalPrefix}policy`]: policyCode(journal.policy),
     [`${journalPrefix}run`]: journal.wasRunning ? '1' : '0',
+    ...(journal.hasFixedPolicy && { [`${journalPrefix}fixed`]: '1' }),
     ...(journal.isPulled && { [`${journalPrefix}pulled`]: '1' }),
     ...(journal.wasUnhealthy && { [`${journalPrefix}unhealthy`]: '1' }),
     [`${journalPrefix}then`]: journal.desiredEndState,
@@ -85,7 +86,7 @@ export function isJournalLabel(label: string): boolean {
 }
 
 const fields: ReadonlySet<string> = new Set(
-  'v id name old old-image old-digest old-ref tagged-before new-image role rm ref file-ref policy run pulled unhealthy then files keep owner owner-container members seal'.split(
+  'v id name old old-image old-digest old-ref tagged-before new-image role rm ref file-ref policy run fixed pulled unhealthy then files keep owner owner-container members seal'.split(
     ' ',
   ),
 );
@@ -131,6 +132,7 @@ export function readJournal(labels: Readonly<Record<string, string>>): JournalRe
       ...(read('file-ref') !== '' && { composeReference: read('file-ref') }),
       policy,
       wasRunning: read('run') !== '0',
+      ...(read('fixed') === '1' && { hasFixedPolicy: true }),
       ...(read('pulled') === '1' && { isPulled: true }),
       ...(read('unhealthy') === '1' && { wasUnhealthy: true }),
       desiredEndState: readDesiredEndState(read('then'), read('run') !== '0'),

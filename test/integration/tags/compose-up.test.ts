@@ -88,4 +88,36 @@ describeInLab('compose after an update to a higher tag', (lab) => {
     await up();
     expect(await tag()).toBe('1.27');
   });
+
+  /** Compose puts the id of the container whose network it uses into the hash: no update can write that hash. */
+  test.each(['web', 'vpn'])(
+    'set-up network of another service: leaves "%s", and creates once what uses its network',
+    async (owner) => {
+      const scene = tagsScene(lab);
+      await scene.push('1.27');
+      const file = join(mkdtempSync(join(lab.dir, 'compose-')), 'compose.yaml');
+      const service = (name: string, more = '') =>
+        `${name}: {image: "${scene.image}:1.27", container_name: ${name}, stop_grace_period: 1s${more}}`;
+      const guest = service('guest', `, command: [sleep, "1000000"], network_mode: "service:${owner}"`);
+      writeFileSync(file, `services: {${service(owner)}, ${guest}, ${service('other')}}\n`);
+      const up = () => docker('compose', '--project-name', 'shop', '-f', file, 'up', '-d');
+      const ids = async () =>
+        Promise.all([owner, 'guest', 'other'].map(async (name) => (await engine.inspect(name))?.Id));
+      await up();
+      await scene.push('1.27', webServer('1.27 rebuilt'));
+      const { code } = await runUpkeep(['update', '--health-window', '1s'], { socket: engine.socket });
+      expect(code).toBe(0);
+      const updated = await ids();
+      await up();
+      const first = await ids();
+      expect([first[0], first[2]]).toEqual([updated[0], updated[2]]);
+      expect(first[1]).not.toBe(updated[1]);
+      expect(await engine.inspect('guest')).toMatchObject({
+        State: { Status: 'running' },
+        HostConfig: { NetworkMode: `container:${first[0]}` },
+      });
+      await up();
+      expect(await ids()).toEqual(first);
+    },
+  );
 });

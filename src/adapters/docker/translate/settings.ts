@@ -111,6 +111,7 @@ const hostConfigShapes: TypeChecks<HostConfig> = {
   UTSMode: isText,
   RestartPolicy: (value) => value === null || (fits(value, restartPolicyShapes) && isText(value['Name'])),
   AutoRemove: isFlag,
+  Runtime: isText,
   Privileged: isFlag,
   Binds: isTextsOrNull,
   Mounts: isObjectsOrNull,

@@ -111,10 +111,10 @@ export function createClient(options: ClientOptions): Client {
     authorization: Authorization | undefined,
   ): Promise<WireAnswer> {
     const { endpoint, ask, signal } = context;
-    const behind = registryBehind(context, answer);
+    const behind = await registryBehind(context, answer);
     if (behind !== undefined) {
       context.release();
-      return request(behind, ask, signal);
+      return { elsewhere: behind.url, ...(await request(behind.endpoint, behind.ask, signal)) };
     }
     const isLoginRefused = answer.status === 401 && authorization?.isSecret === true;
     if (ask.isTentative === true && !isLoginRefused) return answer;
@@ -124,19 +124,23 @@ export function createClient(options: ClientOptions): Client {
   }
 
   /**
-   * A registry may redirect to the same path of a second registry, as lscr.io does to ghcr.io. The second registry gets
-   * its own login, never the login of the first.
+   * A registry may redirect to a second one, as lscr.io does to ghcr.io, and to another repository there, as a name of
+   * its own for `ghcr.io/acme` does. The second registry is asked for a token for its own repository, as an engine does,
+   * and gets its own login, never the login of the first.
    */
-  function registryBehind(
-    { endpoint, ask }: RequestContext,
+  async function registryBehind(
+    { endpoint, ask, signal }: RequestContext,
     { status, elsewhere: url }: WireAnswer,
-  ): Endpoint | undefined {
-    const path = `/v2/${ask.repository}/${ask.path.replace(/\?.*$/s, '')}`;
-    if (status !== 401 || url?.protocol !== 'https:' || endpoint.isBehind || !url.pathname.endsWith(path))
-      return undefined;
-    const login = () => credentials.findOwn(registryOfKey(url.host), ask.repository);
-    const prefix = url.pathname.slice(0, -path.length);
-    return { host: url.host, prefix, scheme: 'https', patience: endpoint.patience, login, isBehind: true };
+  ): Promise<{ readonly endpoint: Endpoint; readonly ask: RegistryRequest; readonly url: URL } | undefined> {
+    if (status !== 401 || url === undefined || endpoint.isBehind) return undefined;
+    const isSecure = url.protocol === 'https:';
+    const place = placeIn(url, ask);
+    if (place === undefined || !(isSecure || (await isInsecure(url.host, signal)))) return undefined;
+    const { prefix, repository } = place;
+    const login = () => credentials.findOwn(registryOfKey(url.host), repository);
+    const scheme = isSecure ? 'https' : undefined;
+    const behind = { host: url.host, prefix, scheme, patience: endpoint.patience, login, isBehind: true } as const;
+    return { endpoint: behind, ask: { ...ask, repository }, url };
   }
 
   function send(context: RequestContext, authorization: Authorization | undefined): Promise<WireAnswer> {
@@ -212,6 +216,18 @@ async function sendAndLearnScheme(host: HostState, scheme: Scheme, sendIn: SendI
     if (error instanceof RegistryFailure) host.scheme = undefined;
     throw error;
   }
+}
+
+/** Where a redirect leads to, if it is the same thing: the same tag, digest or list, of a repository there. */
+function placeIn(
+  { pathname }: URL,
+  { repository, path }: RegistryRequest,
+): { readonly prefix: string; readonly repository: string } | undefined {
+  const end = `/${path.replace(/\?.*$/s, '')}`;
+  const same = `/v2/${repository}${end}`;
+  if (pathname.endsWith(same)) return { prefix: pathname.slice(0, -same.length), repository };
+  const [, prefix = '', other] = /^(.*?)\/v2\/([\w./-]{1,255})$/.exec(pathname.slice(0, -end.length)) ?? [];
+  return other === undefined || !pathname.endsWith(end) ? undefined : { prefix, repository: other };
 }
 
 function isDenial({ status }: WireAnswer): boolean {

@@ -10,13 +10,13 @@ export function nextQuery(
 ): string | undefined {
   const link: unknown = headers['link'];
   const url = new URL(`https://${endpoint.host}${endpoint.prefix}/v2/${repository}/${list}`);
-  return nextPage(typeof link === 'string' ? link : undefined, { url, behind: elsewhere?.host });
+  return nextPage(typeof link === 'string' ? link : undefined, { url, behind: elsewhere });
 }
 
 type ListingPlace = {
   readonly url: URL;
-  /** The target host of the registry's redirect, e.g. from lscr.io to ghcr.io. */
-  readonly behind?: string | undefined;
+  /** The target of the registry's redirect, e.g. from lscr.io to ghcr.io. */
+  readonly behind?: Pick<URL, 'host' | 'pathname'> | undefined;
 };
 
 /**
@@ -29,8 +29,9 @@ export function nextPage(link: string | undefined, { url, behind }: ListingPlace
   if (target === undefined) return undefined;
   if (!URL.canParse(target, url.href)) throw refused('at an invalid URL');
   const next = new URL(target, url.href);
-  if (next.host !== url.host && next.host !== behind) throw refused('on another host');
-  if (!next.pathname.endsWith(url.pathname) && !url.pathname.endsWith(next.pathname)) throw refused('at another path');
+  if (next.host !== url.host && next.host !== behind?.host) throw refused('on another host');
+  const isSame = next.pathname.endsWith(url.pathname) || url.pathname.endsWith(next.pathname);
+  if (!isSame && next.pathname !== behind?.pathname) throw refused('at another path');
   return next.search === '' ? undefined : next.search;
 }
 

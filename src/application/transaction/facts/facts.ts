@@ -105,7 +105,7 @@ async function readMember(
       spareFacts?.place === 'name'
         ? 'old'
         : await holderOf(outside, { ...member, transaction: transaction.id }, oldFacts, newFacts),
-    policyIsFixed: !transaction.changesRestartPolicies,
+    policyIsFixed: !transaction.changesRestartPolicies || member.hasFixedPolicy === true,
     reference,
     tagMovedFrom: transaction.tagsBefore.get(member.oldId),
     missingNetworks: successor === undefined ? [] : missingNetworks(member, successor),

@@ -3,7 +3,13 @@ import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
 import { getsFreshVolumes } from '../../../domain/plan/replacement-options.ts';
 import { runsOn } from '../../../domain/reference/choose-platform.ts';
 import { supportsApi } from '../../../domain/container/api-version.ts';
-import { type Container, type Image, isAlive, type Network } from '../../../domain/container/container.ts';
+import {
+  type Container,
+  type Image,
+  isAlive,
+  type Network,
+  restartPolicyOf,
+} from '../../../domain/container/container.ts';
 import type { Endpoint } from '../../../domain/container/container-settings.ts';
 import { recipeFor } from '../../../domain/container/recipe/container-recipe.ts';
 import { endpointsOf } from '../../../domain/container/recipe/network/endpoints.ts';
@@ -121,8 +127,35 @@ export async function prepareTransaction(
       throw error instanceof ServiceError ? new PreparationError(planned.container.id, error) : error;
     }
   }
-  return { info, networks, ownContainer: await knownOwnContainer(outside, signal), forbidden, members };
+  const isFixed = info.abilities.changesRestartPolicies && (await havePoliciesFixed(outside, members));
+  return {
+    info: isFixed ? { ...info, abilities: { ...info.abilities, changesRestartPolicies: false } } : info,
+    networks,
+    ownContainer: await knownOwnContainer(outside, signal),
+    forbidden,
+    members,
+  };
 }
+
+/**
+ * Whether the policy of a member cannot be changed while it runs, because its runtime has no `update`, as gVisor: the
+ * engine then refuses every change. Tried with the policy that it has; one that does not run cannot show it.
+ */
+async function havePoliciesFixed({ engine }: Outside, members: readonly PreparedMember[]): Promise<boolean> {
+  for (const { planned } of members) {
+    const { id, state, settings } = planned.container;
+    if (updatingRuntimes.has(settings.HostConfig.Runtime ?? '')) continue;
+    if (!isAlive(state.status)) return true;
+    const outcome = await engine.updateRestartPolicy(id, restartPolicyOf(planned.container));
+    if (outcome.kind === 'refused' && outcome.status >= 500) return true;
+  }
+  return false;
+}
+
+/** Known to have `update`, so that they are not asked; Podman calls its runtime `oci`. */
+const updatingRuntimes: ReadonlySet<string> = new Set([
+  ...['', 'oci', 'runc', 'io.containerd.runc.v1', 'io.containerd.runc.v2', 'crun', 'youki', 'nvidia', 'sysbox-runc'],
+]);
 
 /**
  * A container with `--rm` cannot be undone without a mark, and a mark that stays would be in the way. A helper and the

@@ -33,6 +33,7 @@ export function recipeOf(
     composeImageId: composeImageIdOf(parts, isAutoRemoveReplica),
     journal: sealed(outside, {
       ...member,
+      ...(!prepared.info.abilities.changesRestartPolicies && { hasFixedPolicy: true }),
       policy: member.policy ?? { Name: '', MaximumRetryCount: 0 },
       role,
       transaction: transaction.id,
