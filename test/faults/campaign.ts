@@ -1,5 +1,6 @@
 import { describeCampaign } from './rig/describe-campaign.ts';
 import { clockedShapes, describeClocks } from './rig/clocks/describe-clocks.ts';
+import { describeDoors } from './rig/describe-doors.ts';
 import { describeForgeries } from './rig/forgery/describe-forgeries.ts';
 import { describePeople, peopledShapes } from './rig/people/describe-people.ts';
 import { describeRaces, racedShapes } from './rig/races/describe-races.ts';
@@ -34,6 +35,8 @@ if (letter === 'G') {
   });
 } else if (letter === 'N') {
   describeForgeries({ ...scope, count: Number(rounds), seed: Number(seed) });
+} else if (letter === 'P') {
+  describeDoors({ only, reportFile: UPKEEP_REPORT, words });
 } else if (letter === 'L') {
   describeSoak({ count: Number(rounds), seed: Number(seed), words, reportFile: UPKEEP_REPORT });
 } else {

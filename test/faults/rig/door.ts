@@ -15,6 +15,8 @@ export type DoorStrike = {
   readonly change: number;
   /** `kill` ends the helper if there is one, else the service. */
   readonly fault: (kill: () => void) => Fault;
+  /** What must be complete before the inspection: starts of the engine. */
+  readonly restarts?: readonly Promise<unknown>[];
 };
 
 /** Updates the engine's door once, good or bad, with a fault at one call. Resolves when nothing changes any more. */
@@ -26,6 +28,7 @@ export async function updateDoor(
   await engine.clear();
   const repository = `door/${engine.name}`;
   let struck = 0;
+  const { restarts = [] } = strike ?? {};
   const socketPath = join(mkdtempSync(join(engine.dir, 'p-')), 's');
   const proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: engine.socket } });
   const faults: string[] = [];
@@ -37,7 +40,8 @@ export async function updateDoor(
       { engine, registry },
       { socket: socketPath, repository, next },
     );
-    faults.push(...(await atRest(engine, ['socket-proxy', 'upkeep'], () => struck > 0)));
+    faults.push(...(await atRest(engine, ['socket-proxy', 'upkeep'], () => struck + restarts.length > 0)));
+    await Promise.all(restarts);
     const now = await engine.inspect('socket-proxy');
     const isNew = now?.Image === imageIdOf(nextDoor);
     if (!isNew && now?.Id !== door) faults.push('the door is not the container that it was');

@@ -1,6 +1,7 @@
 import { catalogue } from '../../lab/registry/catalogue.ts';
 import type { EngineClient } from '../../lab/engine/engine-client.ts';
 import type { ImageConfig, ImageSpec } from '../../lab/registry/image.ts';
+import { tar } from '../../lab/registry/tar.ts';
 
 /** A kind of container, or a group of them, and a new version of its image, good or bad. */
 export type Shape = {
@@ -21,6 +22,8 @@ export type Shape = {
   readonly apart?: boolean;
   /** True if the replaced container is kept, stopped, under its own name. */
   readonly keeps?: boolean;
+  /** The first major version of Docker that can create it. */
+  readonly since?: number;
   /** More flags for the updater. */
   readonly flags?: readonly string[];
   /** Creates the scene from a pulled image; `address` is a loopback address of this engine. */
@@ -151,6 +154,28 @@ export const shapes: readonly Shape[] = [
 ];
 
 const loopback = (address: string, port: string) => ({ HostIp: address, HostPort: port });
+
+/** The configuration is in a folder that the image does not have. Compose writes with the time of the moment. */
+function composeFiles(): Uint8Array {
+  const mtime = Math.floor(Date.now() / 1000);
+  return tar([
+    { path: 'shop', mtime },
+    { path: 'shop/app.conf', content: 'hello', mode: 0o640, mtime },
+    { path: 'secret', content: 'swordfish', mode: 0o400, mtime },
+  ]);
+}
+
+/** A container that ends at once without its files. */
+async function needingFiles(engine: EngineClient, image: string, HostConfig: object): Promise<void> {
+  const needed = 'grep -qx hello /etc/shop/app.conf && grep -qx swordfish /etc/secret || exit 9';
+  const id = await engine.create('web', image, {
+    ...base,
+    Entrypoint: ['sh', '-c', `${needed}; trap 'exit 0' TERM; sleep 1000000 & wait $!`],
+    HostConfig,
+  });
+  await engine.putFiles(id, '/etc', composeFiles());
+  await engine.call('POST', `/containers/${id}/start`);
+}
 
 /** Shapes of the full campaigns only. */
 export const moreShapes: readonly Shape[] = [
@@ -287,6 +312,44 @@ export const moreShapes: readonly Shape[] = [
         Cmd: ['sleep', '1000000'],
         HostConfig: { ...restart('unless-stopped'), NetworkMode: 'container:vpn' },
       });
+    },
+  },
+  {
+    ...simple,
+    name: 'a DNS server, and a container that asks it',
+    apart: true,
+    containers: { dns: 'running', web: 'running' },
+    scene: async (engine, image, address) => {
+      const PortBindings = { '53/udp': [loopback(address, '53')], '53/tcp': [loopback(address, '53')] };
+      await engine.run('dns', image, { ...base, HostConfig: { ...restart('unless-stopped'), PortBindings } });
+      await engine.run('web', image, { ...base, HostConfig: { ...restart('always'), Dns: [address] } });
+    },
+  },
+  {
+    ...simple,
+    name: 'files that compose wrote, which it cannot run without',
+    scene: async (engine, image) => {
+      await needingFiles(engine, image, restart('unless-stopped'));
+    },
+  },
+  {
+    ...simple,
+    name: 'files that compose wrote, the new version ends at once',
+    next: { ...catalogue.crash, config: { ...catalogue.crash.config, Labels: { crashes: 'yes' } } },
+    good: false,
+    scene: async (engine, image) => {
+      const id = await engine.create('web', image, { ...base, HostConfig: restart('always') });
+      await engine.putFiles(id, '/etc', composeFiles());
+      await engine.call('POST', `/containers/${id}/start`);
+    },
+  },
+  {
+    ...simple,
+    name: 'a mounted image, the one that it is updated to',
+    since: 28,
+    scene: async (engine, image) => {
+      const Mounts = [{ Type: 'image', Source: image, Target: '/model' }];
+      await engine.run('web', image, { ...base, HostConfig: { ...restart('unless-stopped'), Mounts } });
     },
   },
   {

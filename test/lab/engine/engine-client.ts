@@ -11,6 +11,8 @@ export type EngineClient = {
   readonly run: (name: string, image: string, config?: object) => Promise<string>;
   /** Creates a container without starting it; resolves to its id. */
   readonly create: (name: string, image: string, config?: object) => Promise<string>;
+  /** Writes the files of a tar archive into a folder of a container, as `docker cp` and compose do. */
+  readonly putFiles: (idOrName: string, folder: string, archive: Uint8Array) => Promise<void>;
   /** `GET /containers/{id}/json`; undefined for a missing container. */
   readonly inspect: (idOrName: string) => Promise<Inspected | undefined>;
   /** Resolves with the container once it passes; throws after 10 s. */
@@ -90,6 +92,12 @@ export function engineClient(socket: string): EngineClient {
     call,
     create,
     inspect,
+    putFiles: async (idOrName, folder, archive) => {
+      const url = `http://engine/containers/${idOrName}/archive?path=${encodeURIComponent(folder)}`;
+      const headers = { 'content-type': 'application/x-tar' };
+      const { status, body } = await httpRequest({ method: 'PUT', url, socketPath: socket, headers, body: archive });
+      if (status !== 200) throw new Error(`PUT ${url}: ${status} ${body.toString()}`);
+    },
     pull: async (reference, credentials) => {
       const auth = credentials && paddedBase64Url(JSON.stringify(credentials));
       const path = `/images/create?fromImage=${encodeURIComponent(reference)}`;
