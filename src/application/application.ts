@@ -1,3 +1,4 @@
+import type { MissingPermissions } from '../domain/outside/permission.ts';
 import type { UpdateSchedule } from '../domain/schedule/schedule.ts';
 import type { ServiceStatus } from '../domain/run/service-status.ts';
 import type { Request, CheckRequest, RollbackOptions, UpdateRequest } from '../domain/run/request.ts';
@@ -81,6 +82,8 @@ export type Application = {
    * up to date.
    */
   readonly inventoryFailure: () => ServiceError | undefined;
+  /** The calls of updates that the last answer of the engine forbids. Of several engines, the first one with any. */
+  readonly missingPermissions: () => MissingPermissions | undefined;
   /** The update runs of this process, oldest first, at most 500. */
   readonly history: () => readonly HistoryEntry[];
   /** Reads the runs that other processes with the same folder have ended since. `follow` does it every second too. */

@@ -173,6 +173,7 @@ export function createApplication(
     unwatched,
     engineVersion: engineCache.engineVersion,
     inventoryFailure: () => engineCache.failure() ?? usability.failure(),
+    missingPermissions: permissions.missing,
     history: history.entries,
     refreshHistory: history.refresh,
     noteOther,

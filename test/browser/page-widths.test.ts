@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Inventory, TrackedContainer } from '../../src/domain/inventory/inventory.ts';
+import { missingPermissions, type PermissionName } from '../../src/domain/outside/permission.ts';
 import { beingRepaired, nameIsTaken } from '../../src/domain/recovery/unfinished-update.ts';
 import { buildPage } from '../support/pages/built-page.ts';
 import { digestOf } from '../support/scene/builders.ts';
@@ -7,6 +8,7 @@ import { startHttp } from '../support/http/http-scene.ts';
 import { createScriptedService, watchedContainer } from '../support/http/scripted-service.ts';
 import { describeInBrowser, openBrowser } from './browser.ts';
 import { type OpenOptions, openPage, type OpenPage, row } from './stage.ts';
+import { violations } from './violations.ts';
 
 const engines = ['nas', 'raspberry-pi-in-the-basement-behind-the-washing-machine'];
 const long = `a-very-long-name-${'of-a-container-'.repeat(6)}end`;
@@ -108,6 +110,51 @@ describeInBrowser('a container that an update has left down', () => {
   });
 });
 
+describeInBrowser('calls that a proxy before the engine forbids', () => {
+  let scene: Scene;
+  beforeAll(async () => {
+    scene = await startScene([watchedContainer('web', stale)]);
+  });
+  afterAll(() => scene.close());
+
+  /** The texts of `permission.ts`, so that the page shows what log and `check` show. */
+  async function shown(page: OpenPage, forbidden: readonly PermissionName[]): Promise<string> {
+    const missing = missingPermissions(forbidden);
+    scene.script.missingPermissions = missing;
+    await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+    const banner = page.locator('#banner');
+    await banner.getByText(missing?.message ?? '').waitFor();
+    return (await banner.textContent()) ?? '';
+  }
+
+  test.each([360, 390, 1280])('are named all at once, with the settings that permit them, at %i px', async (width) => {
+    const page = await scene.open({ width });
+    const text = await shown(page, ['networks', 'pull', 'start', 'remove']);
+    expect(text).toContain(
+      'Updates are not possible: a proxy before the engine forbids GET /networks, POST /images/create and POST /containers/{id}/start.',
+    );
+    for (const flag of ['NETWORKS=1', 'ALLOW_START=1', 'DELETE=1', '-allowPOST=', '-allowDELETE='])
+      expect(text).toContain(flag);
+    expect(await page.locator('#banner').getAttribute('class')).toContain('bad');
+    expect(await sidewaysOf(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    expect(await violations(page)).toEqual([]);
+    await page.close();
+  });
+
+  test('that updates work without are a warning, and go when they are permitted', async () => {
+    const page = await scene.open();
+    const text = await shown(page, ['logs', 'untag']);
+    expect(text).toContain('Updates work in part: a proxy before the engine forbids GET /containers/{id}/logs');
+    expect(text).toContain('ALLOW_LOGS=1');
+    expect(await page.locator('#banner').getAttribute('class')).not.toContain('bad');
+    scene.script.missingPermissions = undefined;
+    await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+    await page.locator('#banner').waitFor({ state: 'hidden' });
+    await page.close();
+  });
+});
+
 type Scene = Awaited<ReturnType<typeof startScene>>;
 
 async function startScene(containers: readonly TrackedContainer[], unfinished: Inventory['unfinished'] = []) {
@@ -117,7 +164,8 @@ async function startScene(containers: readonly TrackedContainer[], unfinished: I
   const http = await startHttp(service, { dashboardFolder: built.folder });
   const browser = await openBrowser();
   return {
-    open: (options: OpenOptions) => openPage(browser.context, http.url, options),
+    script: service.script,
+    open: (options: OpenOptions = {}) => openPage(browser.context, http.url, options),
     close: async () => {
       await browser.close();
       await http.stop();

@@ -4,8 +4,9 @@ import type { EngineReader } from '../../domain/outside/engine-reader.ts';
 import type { Log } from '../../domain/outside/outside.ts';
 import {
   describeForbidden,
-  describeWithout,
   howToPermit,
+  type MissingPermissions,
+  missingPermissions,
   type PermissionName,
   permissionsToSwap,
   preventing,
@@ -13,25 +14,20 @@ import {
 
 /**
  * The same engine, which keeps its last answer about forbidden calls, and logs each different one once: with all
- * missing permissions, and how to give them.
+ * missing permissions, and how to give them. `missing` makes no call, unless some are missing.
  */
 export function watchPermissions<Each extends Pick<EngineReader, 'forbiddenCalls'>>(
   engine: Each,
   log: Pick<Log, 'info' | 'warn' | 'error'>,
-): { readonly engine: Each; readonly forbidden: () => readonly PermissionName[] } {
+): { readonly engine: Each; readonly missing: () => MissingPermissions | undefined } {
   let known: readonly PermissionName[] = [];
 
   function note(forbidden: readonly PermissionName[]): void {
     if (String(forbidden) === String(known)) return;
     known = forbidden;
-    const missing = preventing(forbidden, { pulls: true });
-    if (forbidden.length === 0) log.info('The proxy before the engine permits all calls of an update now');
-    else if (missing.length > 0)
-      log.error(`Updates are not possible: ${describeForbidden(missing)}`, { remedy: howToPermit(forbidden) });
-    else
-      log.warn(`Updates work in part: ${describeForbidden(forbidden)}. ${describeWithout(forbidden)}`, {
-        remedy: howToPermit(forbidden),
-      });
+    const missing = missingPermissions(forbidden);
+    if (missing === undefined) log.info('The proxy before the engine permits all calls of an update now');
+    else log[missing.preventsUpdates ? 'error' : 'warn'](missing.message, { remedy: missing.remedy });
   }
 
   async function forbiddenCalls(signal?: AbortSignal): Promise<readonly PermissionName[]> {
@@ -40,7 +36,14 @@ export function watchPermissions<Each extends Pick<EngineReader, 'forbiddenCalls
     return forbidden;
   }
 
-  return { engine: { ...engine, forbiddenCalls }, forbidden: () => known };
+  return {
+    engine: { ...engine, forbiddenCalls },
+    missing() {
+      // Whoever looks at them waits for their end.
+      if (known.length > 0) void forbiddenCalls().catch(() => undefined);
+      return missingPermissions(known);
+    },
+  };
 }
 
 type Asked = { readonly engine: Pick<EngineReader, 'forbiddenCalls'> };
@@ -96,7 +99,6 @@ export async function namingForbidden<Result>({ engine }: Asked, work: () => Pro
 /** Why no update can begin, with all missing permissions. Undefined if one can, or if the engine cannot be asked. */
 export async function whyNotPossible({ engine }: Asked, signal?: AbortSignal): Promise<string | undefined> {
   const forbidden = await engine.forbiddenCalls(signal).catch(() => []);
-  const missing = preventing(forbidden, { pulls: true });
-  if (missing.length === 0) return undefined;
-  return `Updates are not possible: ${describeForbidden(missing)}. ${howToPermit(forbidden)}`;
+  const missing = missingPermissions(forbidden);
+  return missing?.preventsUpdates ? `${missing.message}. ${missing.remedy}` : undefined;
 }

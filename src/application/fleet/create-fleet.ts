@@ -127,6 +127,13 @@ export function createFleet({
       const failures = members.map(({ application }) => application.inventoryFailure());
       return failures.every((failure) => failure !== undefined) ? failures[0] : undefined;
     },
+    missingPermissions() {
+      for (const { name, application } of members) {
+        const missing = application.missingPermissions();
+        if (missing !== undefined) return { ...missing, message: `${name}: ${missing.message}` };
+      }
+      return undefined;
+    },
     history: history.entries,
     refreshHistory: history.refresh,
     status: status.read,

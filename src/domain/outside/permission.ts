@@ -117,6 +117,25 @@ const wollomaticFlags: Readonly<Record<string, string>> = {
   DELETE: String.raw`'-allowDELETE=/v1\..+/(containers|images)/.+'`,
 };
 
+/** What a person is told about forbidden calls, all at once: sentences without a final period. */
+export type MissingPermissions = {
+  readonly message: string;
+  readonly remedy: string;
+  /** Without them no update can begin; otherwise updates work in part. */
+  readonly preventsUpdates: boolean;
+};
+
+/** Undefined if none is forbidden. */
+export function missingPermissions(forbidden: readonly PermissionName[]): MissingPermissions | undefined {
+  if (forbidden.length === 0) return undefined;
+  const missing = preventing(forbidden, { pulls: true });
+  const preventsUpdates = missing.length > 0;
+  const message = preventsUpdates
+    ? `Updates are not possible: ${describeForbidden(missing)}`
+    : `Updates work in part: ${describeForbidden(forbidden)}. ${describeWithout(forbidden)}`;
+  return { message, remedy: howToPermit(forbidden), preventsUpdates };
+}
+
 /** The consequences of the forbidden calls that an update works without; empty if there are none. */
 export function describeWithout(forbidden: readonly PermissionName[]): string {
   const all = forbidden.flatMap((name) => ('without' in permissions[name] ? [permissions[name].without] : []));

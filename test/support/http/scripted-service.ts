@@ -1,3 +1,4 @@
+import type { MissingPermissions } from '../../../src/domain/outside/permission.ts';
 import type { ServiceStatus } from '../../../src/domain/run/service-status.ts';
 import { createEventLog } from '../../../src/application/events/event-log.ts';
 import type { CheckedContainer } from '../../../src/application/check/checked-container.ts';
@@ -21,6 +22,7 @@ export type ScriptedService = Service & {
     failure: Error | undefined;
     readyFailure: Error | undefined;
     inventoryFailure: ServiceError | undefined;
+    missingPermissions: MissingPermissions | undefined;
     checked: readonly CheckedContainer[];
     outcomes: readonly ContainerOutcome[];
     /** An update ends after this promise; undefined: at once. */
@@ -57,6 +59,7 @@ export function createScriptedService(): ScriptedService {
     failure: undefined,
     readyFailure: undefined,
     inventoryFailure: undefined,
+    missingPermissions: undefined,
     checked: [],
     outcomes: [],
     updateEnds: undefined,
@@ -128,6 +131,7 @@ export function createScriptedService(): ScriptedService {
     unwatched: () => [],
     engineVersion: () => '27.3.1',
     inventoryFailure: () => script.inventoryFailure,
+    missingPermissions: () => script.missingPermissions,
     history: () => script.history,
     refreshHistory: () => Promise.resolve(),
     status: () => script.status,

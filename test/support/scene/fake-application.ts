@@ -78,6 +78,7 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
     }),
     engineVersion: () => undefined,
     inventoryFailure: () => undefined,
+    missingPermissions: () => undefined,
     history: () => [],
     refreshHistory: () => Promise.resolve(),
     status: () => idleStatus,

@@ -89,10 +89,12 @@ function watchEntry({
   unwatched,
   engineVersion,
   inventoryFailure,
-}: Pick<Service, 'inventory' | 'unwatched' | 'engineVersion' | 'inventoryFailure'>) {
+  missingPermissions,
+}: Pick<Service, 'inventory' | 'unwatched' | 'engineVersion' | 'inventoryFailure' | 'missingPermissions'>) {
   const { known: isListed, containers } = inventory();
   const failure = inventoryFailure();
   const version = engineVersion();
+  const missing = missingPermissions();
   return {
     ...(isListed && { watched: containers.length, unwatched: countUnwatched(unwatched()) }),
     engine: {
@@ -100,6 +102,11 @@ function watchEntry({
       version: version === undefined ? undefined : printable(version, 60),
       reachable: isListed && failure === undefined,
       error: failure && (problemOf(failure) ?? internalError).message,
+      missing_permissions: missing && {
+        message: missing.message,
+        remedy: missing.remedy,
+        prevents_updates: missing.preventsUpdates,
+      },
     },
   };
 }
@@ -156,7 +163,15 @@ const unwatchedSchema = object({
 
 const engineSchema = object(
   { name: text('Name of the engine'), reachable: booleanField('Whether it answers, and sends its events') },
-  { version: text('Its version; absent before it has answered'), error: text('Why it does not answer') },
+  {
+    version: text('Its version; absent before it has answered'),
+    error: text('Why it does not answer'),
+    missing_permissions: object({
+      message: text('All calls of updates that a proxy before it forbids'),
+      remedy: text('The settings of usual proxies that permit them'),
+      prevents_updates: booleanField('Whether no update is possible; otherwise updates work in part'),
+    }),
+  },
 );
 
 const replySchema = stamped(

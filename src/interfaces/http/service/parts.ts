@@ -87,6 +87,7 @@ export type Service = Pick<
   | 'unwatched'
   | 'engineVersion'
   | 'inventoryFailure'
+  | 'missingPermissions'
   | 'history'
   | 'refreshHistory'
   | 'status'

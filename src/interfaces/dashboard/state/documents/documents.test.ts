@@ -107,6 +107,13 @@ test('a status tells of an engine that is away, with a reason in any case', () =
   expect(readStatus({ engine: { reachable: false } }).engineError).toBe('it does not answer');
   expect(readStatus({ engine: { reachable: true } }).engineError).toBeUndefined();
   expect(readStatus({}).engineError).toBeUndefined();
+  const missing = { message: 'Updates are not possible', remedy: 'POST=1', prevents_updates: true };
+  expect(readStatus({ engine: { reachable: true, missing_permissions: missing } }).missing).toEqual({
+    message: 'Updates are not possible',
+    remedy: 'POST=1',
+    preventsUpdates: true,
+  });
+  expect(readStatus({ engine: { reachable: true, missing_permissions: { remedy: 'x' } } }).missing).toBeUndefined();
 });
 
 test('an option is set by a user as the service says, and by its source where an older one does not', () => {

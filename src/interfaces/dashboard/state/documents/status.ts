@@ -18,6 +18,14 @@ export type Status = {
   readonly readsEvents: boolean;
   /** The reason why the engine is unreachable; undefined if it answers. */
   readonly engineError: string | undefined;
+  /** Calls of updates that a proxy before the engine forbids; undefined without any. */
+  readonly missing: MissingPermissions | undefined;
+};
+
+export type MissingPermissions = {
+  readonly message: string;
+  readonly remedy: string;
+  readonly preventsUpdates: boolean;
 };
 
 export type Summary = {
@@ -63,7 +71,13 @@ export function readStatus(document: unknown): Status {
     })),
     readsEvents: json['reads_events'] === true,
     engineError: errorOf(objectOf(json['engine'])),
+    missing: readMissing(objectOf(objectOf(json['engine'])['missing_permissions'])),
   };
+}
+
+function readMissing({ message, remedy, prevents_updates: preventsUpdates }: Json): Status['missing'] {
+  if (textOf(message) === '') return undefined;
+  return { message: textOf(message), remedy: textOf(remedy), preventsUpdates: preventsUpdates === true };
 }
 
 function readRun({ run_id: runId, rollback, containers }: Json): Status['run'] {

@@ -1,4 +1,4 @@
-import type { EngineAway } from '../../state/documents/status.ts';
+import type { EngineAway, MissingPermissions } from '../../state/documents/status.ts';
 import { clock } from '../../state/words/moments.ts';
 import { withNoBreakSpaces } from '../../state/words/numbers.ts';
 import { capitalized, withPeriod } from '../../state/words/sentences.ts';
@@ -21,10 +21,11 @@ export function paintConnectionState(
   const error = context.engineError();
   const isOffline = state === 'offline';
   const unreachable = error === undefined ? context.enginesAway() : [];
-  banner.hidden = !isOffline && error === undefined && unreachable.length === 0;
-  banner.classList.toggle('bad', !isOffline && error !== undefined);
+  const missing = error === undefined ? context.fleet.status().missing : undefined;
+  banner.hidden = !isOffline && error === undefined && unreachable.length === 0 && missing === undefined;
+  banner.classList.toggle('bad', !isOffline && (error !== undefined || missing?.preventsUpdates === true));
   const readAt = context.readAtMs();
-  repaint(banner, [isOffline, error, unreachable, readAt, awayWhy], () => {
+  repaint(banner, [isOffline, error, unreachable, missing, readAt, awayWhy], () => {
     if (isOffline) {
       const from =
         readAt === 0
@@ -37,7 +38,11 @@ export function paintConnectionState(
           : button({ class: 'text-button' }, context.act.tryNow, 'Try now'),
       ];
     }
-    if (error === undefined) return unreachable.length === 0 ? [] : [unreachableNode(unreachable)];
+    if (error === undefined)
+      return [
+        ...(unreachable.length === 0 ? [] : [unreachableNode(unreachable)]),
+        ...(missing === undefined ? [] : [missingNode(missing)]),
+      ];
     const words = withPeriod(capitalized(error));
     return [
       h(
@@ -58,6 +63,11 @@ const linkWords: Readonly<Record<ConnectionState, string>> = {
   reconnecting: 'Reconnecting',
   offline: 'Offline',
 };
+
+/** The banner about calls that a proxy before the engine forbids. */
+function missingNode({ message, remedy }: MissingPermissions): Child {
+  return h('span', {}, h('strong', {}, withPeriod(message)), ` ${withPeriod(remedy)}`);
+}
 
 /** The banner about unreachable engines. */
 function unreachableNode(engines: readonly EngineAway[]): Child {
