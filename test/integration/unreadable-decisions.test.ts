@@ -1,21 +1,10 @@
-import { execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import { createFaultProxy, type FaultProxy } from '../lab/proxy/fault-proxy.ts';
+import { type SpoiledFile, spoiledFiles } from '../support/spoiled-files.ts';
 import { runUpkeep } from '../support/scene/run-upkeep.ts';
 import { effectsScene } from './effects/scene.ts';
 
@@ -70,58 +59,30 @@ describeInLab('decisions of people that the service cannot read', (lab) => {
     expect((await scene.inspect('web')).Id).toBe(Id);
   });
 
-  test.each<[string, () => void, RegExp]>([
-    ['belongs to root', () => chownSync(file, 0, 0), /EACCES: permission denied/],
-    [
-      'is of a newer version',
-      () => writeFileSync(file, readFileSync(file, 'utf8').replace('"version":1', '"version":2')),
-      /it was written by a newer version or another program/,
-    ],
+  const unreadable = 'a line of it cannot be read';
+  test.each<SpoiledFile>([
+    ['belongs to root', (path) => chownSync(path, 0, 0), 'EACCES: permission denied'],
     [
       'has a record of a newer kind',
-      () => writeFileSync(file, `${readFileSync(file, 'utf8')}{"kind":"postponed","container":"web"}\n`),
-      /a line of it cannot be read/,
+      (path) => writeFileSync(path, `${readFileSync(path, 'utf8')}{"kind":"postponed","container":"web"}\n`),
+      unreadable,
     ],
-    ['is text', () => writeFileSync(file, 'skip web\n'), /a line of it cannot be read/],
-    [
-      'is a folder',
-      () => {
-        rmSync(file);
-        mkdirSync(file);
-      },
-      /it is no regular file/,
-    ],
-    [
-      'is a pipe',
-      () => {
-        rmSync(file);
-        execFileSync('mkfifo', [file]);
-        chownSync(file, user, user);
-      },
-      /it is no regular file/,
-    ],
-    [
-      'is a link',
-      () => {
-        renameSync(file, `${file}.moved`);
-        symlinkSync(`${file}.moved`, file);
-      },
-      /it is a link, which is not followed/,
-    ],
+    ['is text', (path) => writeFileSync(path, 'skip web\n'), unreadable],
+    ...spoiledFiles,
   ])('a file that %s holds every newer version, and says why', { timeout: 60_000 }, async (_, spoil, why) => {
     const { Id } = await scene.stale('web');
     expect(await asUser('skip', 'web')).toMatchObject({ code: 0 });
-    spoil();
+    spoil(file);
     const { outcome, reason, log } = await update();
     expect(outcome, log).toBe('skipped');
     expect(reason).toMatch(/^The decisions of people cannot be read: decisions\.jsonl: /);
-    expect(reason).toMatch(why);
+    expect(reason).toContain(why);
     expect((await scene.inspect('web')).Id).toBe(Id);
     const check = await asUser('check', 'web');
     expect(JSON.parse(check.stdout)).toMatchObject({ containers: [{ status: 'held', hold: 'unreadable' }] });
     const unskipped = await asUser('unskip', 'web');
     expect(unskipped.code).toBe(1);
-    expect(unskipped.stderr).toMatch(why);
+    expect(unskipped.stderr).toContain(why);
     rmSync(file, { recursive: true });
     expect((await update()).outcome).toBe('updated');
   });

@@ -3,21 +3,19 @@ import {
   appendFileSync,
   chownSync,
   closeSync,
-  mkdirSync,
   mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { open as openFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { spoiledFiles } from '../../../test/support/spoiled-files.ts';
 import { createTestLog } from '../../../test/support/test-log.ts';
 import { lockFolder } from './folder-lock.ts';
 import { createSharedRecords } from './shared-records.ts';
@@ -132,30 +130,7 @@ test('a disk that does not answer delays nobody, and the lock is held until the 
   await expect.poll(async () => numbers(await read())).toEqual([1, 2]);
 });
 
-test.each<[string, (path: string) => void, string]>([
-  [
-    'a newer version',
-    (path) => writeFileSync(path, readFileSync(path, 'utf8').replace('"version":1', '"version":9')),
-    'it was written by a newer version or another program',
-  ],
-  [
-    'another program',
-    (path) => writeFileSync(path, '{"file":"shopping list"}\n'),
-    'it was written by a newer version or another program',
-  ],
-  ['a folder', (path) => (rmSync(path), mkdirSync(path)), 'it is no regular file'],
-  ['a pipe', (path) => (rmSync(path), execFileSync('mkfifo', [path])), 'it is no regular file'],
-  [
-    'a link',
-    (path) => (renameSync(path, `${path}.1`), symlinkSync(`${path}.1`, path)),
-    'it is a link, which is not followed',
-  ],
-  [
-    'a link to nothing',
-    (path) => (rmSync(path), symlinkSync('/nowhere/x', path)),
-    'it is a link, which is not followed',
-  ],
-])('a file that is replaced by %s is a fault until it is mended, and stays as it is', async (_, spoil, fault) => {
+test.each(spoiledFiles)('a file that %s is a fault until it is mended, and stays as it is', async (_, spoil, fault) => {
   const path = freshPath();
   const records = open(path);
   await records.append([{ n: 1 }]);

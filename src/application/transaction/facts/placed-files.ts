@@ -10,6 +10,9 @@ import {
 import { describeError, ServiceError } from '../../../domain/errors.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import { quoted } from '../../../domain/text/printable.ts';
+import type { Member } from '../../../domain/transaction/facts.ts';
+import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
+import type { StepOf } from '../../../domain/transaction/step.ts';
 import { ownJournal } from '../../../domain/transaction/journal.ts';
 import { mapConcurrently } from '../../async/concurrency.ts';
 
@@ -87,6 +90,25 @@ const looksAtOnce = 8;
 /** Placed files are read into memory, one container at a time. They are configurations and secrets. */
 const maxBytes = 33_554_432;
 const maxRoots = 500;
+
+type CopyPlan = {
+  readonly members: readonly Pick<Member, 'oldId' | 'files'>[];
+  /** What was read before, by the old container's id. */
+  readonly files: Map<string, FileBundle>;
+};
+
+/** Copies the placed files of a member's old container into a new one: its successor, or its replica. */
+export async function copyFiles(
+  outside: Pick<Outside, 'engine'>,
+  { members, files: read }: CopyPlan,
+  { id, member: index }: StepOf<'copyFiles'>,
+): Promise<StepOutcome> {
+  const member = members[index];
+  if (member?.files === undefined) return { kind: 'refused', status: 0, message: 'no files of it were looked for' };
+  const bundle = read.get(member.oldId) ?? (await readBundle(outside, member.oldId, member.files));
+  read.set(member.oldId, bundle);
+  return writeBundle(outside, id, bundle);
+}
 
 /** The placed files of a container as archives. They outlive it: a prune may remove it in the middle of an update. */
 export type FileBundle = readonly {

@@ -6,7 +6,7 @@ import { longestPendingStopMs, stopAndHealthPolicyOf } from '../../health/stop-a
 import { askBeforeUpdate, tellAfterUpdate } from '../../health/hooks.ts';
 import { removeMark, setMark } from '../facts/marks.ts';
 import { compareCreated } from './compare.ts';
-import { copyFiles } from './copy-files.ts';
+import { copyFiles } from '../facts/placed-files.ts';
 import { createSuccessor } from './create.ts';
 import { createAutoRemoveReplica } from './auto-remove-replica.ts';
 import { passGates } from './pass-gates.ts';
@@ -41,7 +41,7 @@ const performers: { readonly [K in StepKind]: (context: StepContext, step: StepO
   create: createSuccessor,
   autoRemoveReplica: createAutoRemoveReplica,
   connect: connectNetwork,
-  copyFiles,
+  copyFiles: ({ outside, transaction }, step) => copyFiles(outside, transaction, step),
   compare: compareCreated,
   rename: renameContainer,
   policy: async ({ outside }, { id, policy, afterPause }) => {
