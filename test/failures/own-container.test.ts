@@ -188,6 +188,36 @@ describe('its own container', () => {
     };
   }
 
+  test('failure 42: the helper of the way to the engine never begins: it is given up after two minutes, and nothing has happened', async () => {
+    const stage = await setStage({ gate: {}, web: {}, upkeep: { ...own, next: 'none' } });
+    const { application } = stage.live(throughGate(stage));
+    const begun = await stage.scene.clock.run(async () => {
+      const run = application.update(everything);
+      await stage.scene.clock.sleep(100_000);
+      expect(stage.now('gate.upkeep-helper').running).toBe(true);
+      expect(stage.isReplaced('web')).toBe(true);
+      return run;
+    });
+    const outcomes = begun.containers.map(({ name, outcome }) => [name, outcome]);
+    expect(Object.fromEntries(outcomes)).toEqual({ gate: 'failed', web: 'updated', upkeep: 'fresh' });
+    expect(stage.isReplaced('gate')).toBe(false);
+    expect(stage.harm()).toEqual([]);
+  });
+
+  test('failure 42: Upkeep is asked to end while a helper replaces the way to the engine: it ends, and the helper goes on', async () => {
+    const stage = await setStage({ gate: {}, upkeep: { ...own, next: 'none' } });
+    const { application } = stage.live(throughGate(stage));
+    const ending = new AbortController();
+    await stage.scene.clock.run(async () => {
+      const run = application.update(everything, ending.signal);
+      await stage.scene.clock.sleep(20_000);
+      ending.abort();
+      const [gate] = (await run).containers.filter(({ name }) => name === 'gate');
+      expect(gate).toMatchObject({ outcome: 'deferred', reason: 'a helper container finishes this update' });
+    });
+    expect(stage.now('gate.upkeep-helper').running).toBe(true);
+  });
+
   /** The update of `gate` by an Upkeep that did not need it is killed after the start of its new version, which is bad. */
   async function setKilledGate(cast: Parameters<typeof setStage>[0] = {}): Promise<Stage> {
     const sick = { config: { Healthcheck: { Test: ['CMD', 'true'], Interval: 1e9, Retries: 1 } } };

@@ -31,8 +31,6 @@ export type EndedHelper = {
   readonly result: 'finished' | 'undone' | 'none';
   /** The last lines of its log. */
   readonly words: string;
-  /** By the engine's clock. */
-  readonly createdAtMs: number;
 };
 
 type Conclusion = {
@@ -58,7 +56,7 @@ async function concludeHelper(
   const isFinished = reading?.kind === 'journal' && reading.journal.transaction === order.transaction;
   const result = holder?.id === order.oldId ? 'undone' : isFinished ? 'finished' : 'none';
   const isAwaited = awaited?.transaction === order.transaction;
-  if (isAwaited) awaited.onEnded({ order, result, words, createdAtMs: container.createdAtMs });
+  if (isAwaited) awaited.onEnded({ order, result, words });
   if (holder === undefined || result === 'none') return;
   const [before, after] = await Promise.all([order.oldImageId, order.newImageId].map((id) => engine.inspectImage(id)));
   const image = order.reference;
@@ -93,7 +91,11 @@ function shownVersion(image: Image | undefined, facts: Parameters<typeof version
   return version ?? shortId(facts.digest);
 }
 
-type Waiting = { readonly own: ContainerSummary | undefined; readonly waitedMs: number };
+type Waiting = {
+  /** The container that has the name of the one that it replaces. */
+  readonly holder: ContainerSummary | undefined;
+  readonly waitedMs: number;
+};
 
 /**
  * Why the helper stays; undefined after its removal. A running helper stays until it is overdue, which only an Upkeep
@@ -102,10 +104,10 @@ type Waiting = { readonly own: ContainerSummary | undefined; readonly waitedMs: 
 export async function whyHelperKept(
   outside: Outside,
   helper: Helper,
-  { own, waitedMs }: Waiting,
+  { holder, waitedMs }: Waiting,
 ): Promise<string | undefined> {
   const { container, order } = helper;
-  const hasBegun = own?.id !== order.oldId || own.name !== order.name;
+  const hasBegun = holder?.id !== order.oldId;
   const isOverdue = waitedMs > (hasBegun ? longestTransactionMs : longestTakeUpMs);
   if (isAlive(container.status) && !isOverdue) return `its helper "${container.name}" is updating it`;
   const words = await lastWordsOf(outside, container.id);

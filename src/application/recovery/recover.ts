@@ -78,6 +78,7 @@ export async function recoverTransactions(
   const ways = isHelper || found.open.length === 0 ? new Map() : await readOwnWays(outside, listed, signal);
   const messageOf = async (error: unknown) => (await objectErrorOrThrow(outside.engine, error, signal)).message;
   const imageLabelsOf = imageLabelsIn(indexImages(found.images));
+  const holderOf = ({ order }: Helper) => containers.find(({ name }) => name === order.name);
   let awaitsHelper = false;
 
   async function recoverTransaction(transaction: FoundTransaction): Promise<readonly RecoveredTransaction[]> {
@@ -98,7 +99,7 @@ export async function recoverTransactions(
     const helped =
       isHelper || owned !== undefined || helper === undefined
         ? undefined
-        : await whyHelperKept(outside, helper, { own, waitedMs }).catch(messageOf);
+        : await whyHelperKept(outside, helper, { holder: holderOf(helper), waitedMs }).catch(messageOf);
     const reason = owned?.reason ?? helped;
     if (reason !== undefined) {
       awaitsHelper ||= helper !== undefined && (isOurs(transaction, own) || isAwaitedBy(helper, own));

@@ -4,9 +4,9 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { recoverTransactions, type RecoveryOrder } from './recover.ts';
 import type { Container } from '../../domain/container/container.ts';
-import { type HelperOrder, readHelperOrder } from '../../domain/self-update/helper.ts';
+import { readHelperOrder } from '../../domain/self-update/helper.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
-import type { HelperEnd } from '../transaction/run-transaction.ts';
+import type { AwaitedDoor, HelperEnd } from '../transaction/run-transaction.ts';
 import type { EndedHelper } from './end-helper.ts';
 import { noRestart } from '../../domain/transaction/policy.ts';
 import { publishesPorts } from '../../domain/self-update/self-update.ts';
@@ -58,7 +58,7 @@ export async function watchHelper(outside: Outside, settings: ServiceSettings, s
 export async function awaitDoorHelper(
   outside: Outside,
   settings: ServiceSettings,
-  { transaction, name }: Pick<HelperOrder, 'transaction' | 'name'>,
+  { transaction, name, startedAt }: AwaitedDoor,
   given?: AbortSignal,
 ): Promise<HelperEnd> {
   const { clock, log } = outside;
@@ -77,7 +77,7 @@ export async function awaitDoorHelper(
       const container = await outside.engine.inspectContainer(name, signal);
       const [end] = ended;
       const isNew = readsTransaction(container, transaction);
-      const isUntouched = end !== undefined && Date.parse(container?.state.startedAt ?? '') < end.createdAtMs;
+      const isUntouched = container?.state.startedAt === startedAt;
       const result = isNew ? 'finished' : isUntouched ? 'untouched' : 'undone';
       return { result, words: end?.words ?? '', ...(isNew && container && { newContainerId: container.id }) };
     } catch (error) {

@@ -84,10 +84,13 @@ export type HandedOver =
       /** The container with the engine's socket. */
       readonly socketOf: string;
       /** Waits for the end of the helper. Never throws. */
-      readonly awaitEnd: (order: HelperOrder, signal?: AbortSignal) => Promise<HelperEnd>;
+      readonly awaitEnd: (door: AwaitedDoor, signal?: AbortSignal) => Promise<HelperEnd>;
       /** Called if the helper is still at work then. */
       readonly onLeft: () => void;
     };
+
+/** `startedAt`: the last start of the old container, by the engine's clock. */
+export type AwaitedDoor = Pick<HelperOrder, 'transaction' | 'name'> & { readonly startedAt: string };
 
 /** `none`: the helper is still at work, or its result is unknown. `words`: the reason, or the last lines of its log. */
 export type HelperEnd = {
@@ -204,7 +207,7 @@ async function handOverToHelper({
     return { ...base, outcome: 'deferred', reason };
   }
   options.onPhase('stopping');
-  const end = await handedOver.awaitEnd(order, signal);
+  const end = await handedOver.awaitEnd({ ...order, startedAt: container.state.startedAt }, signal);
   if (end.result === 'none') handedOver.onLeft();
   return outcomeOfHelper({ ...base, image: reference }, end);
 }
