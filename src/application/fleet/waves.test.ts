@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
 import { createFleetScene, type FleetScene, type FleetSceneOptions } from '../../../test/support/scene/fleet-scene.ts';
@@ -118,7 +119,7 @@ describe('waves', () => {
     scene.registry.store.publish('app:1', { version: '2' });
     for (const name of six.slice(0, 2)) await scene.run(name, 'app', 'app:1');
     const startedAtMs = scene.clock.nowMs();
-    const stop = new AbortController();
+    const stop = stopOfProcess();
     scene.application.subscribe(({ kind }) => {
       if (kind === 'scan_completed') stop.abort();
     });
@@ -134,7 +135,7 @@ describe('waves', () => {
     const scene = openFleet();
     await runEverywhere(scene);
     scene.registry.store.publish('app:1', { version: '2' });
-    const stop = new AbortController();
+    const stop = stopOfProcess();
     scene.application.subscribe(({ kind }) => {
       if (kind === 'update_completed') stop.abort();
     });
@@ -144,3 +145,10 @@ describe('waves', () => {
     expect(scene.events.filter(({ kind, engine }) => kind === 'update_started' && engine === 'four')).toEqual([]);
   });
 });
+
+/** Every engine of a run listens to the signal of the process, for which `run-command.ts` allows that. */
+function stopOfProcess(): AbortController {
+  const stop = new AbortController();
+  setMaxListeners(0, stop.signal);
+  return stop;
+}
