@@ -143,9 +143,9 @@ export function createNotifier(parts: NotifierParts): Notifier {
   }
 
   function put(target: Target, draft: Draft, of: About, release?: ReleaseTime): void {
-    // Only a message on hold is merged later, so only it keeps its sections and the begin of its title.
-    const { sections, origin, ...whole } = boundedDraft(draft);
-    const parts = release?.hold === undefined || sections === undefined ? {} : { sections, ...(origin && { origin }) };
+    // Only a message on hold is merged later, so only it keeps its sections.
+    const { sections, ...whole } = boundedDraft(draft);
+    const parts = release?.hold === undefined || sections === undefined ? {} : { sections };
     const message: Message = { ...whole, ...parts, ...of, createdAtMs: clock.nowMs() };
     delivery.put({ target: target.name, message, ...release });
   }

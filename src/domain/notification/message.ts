@@ -31,7 +31,7 @@ export type Message = {
   readonly level: MessageLevel;
   /** How much it deserves the attention of a person: services have priorities for it. Undefined: as usual. */
   readonly urgency?: Urgency;
-  /** The begin of the title before its outcome, for a message that is sent together with others. */
+  /** The begin of the title before its outcome: the same for all messages of a host. */
   readonly origin?: string;
   /**
    * The lines of the text with their levels and times, for services that colour each line (Discord embeds). Empty where

@@ -20,7 +20,7 @@ export function merge(entries: readonly OutboxEntry[], nowMs: number): readonly 
   const last = entries.at(-1);
   if (last === undefined) return [];
   const { target } = last;
-  const { sections: _, origin: __, ...alone } = last.message;
+  const { sections: _, ...alone } = last.message;
   const message: Message = { ...(entries.length === 1 ? alone : merged(entries, last)), id: `${last.message.id}-due` };
   const ends = entries.map(({ message: { id } }): OutboxRecord => ({ kind: 'end', target, id, end: 'merged' }));
   return [{ kind: 'put', target, message, dueAtMs: nowMs }, ...ends];
@@ -33,7 +33,7 @@ function merged(entries: readonly OutboxEntry[], { hold, message: last }: Outbox
   const digest = digestOf(messages, occasion);
   const title = digest === undefined || last.origin === undefined ? last.title : titled(last.origin, digest.counts);
   const draft = boundedDraft({ title, ...(digest?.draft ?? joined(distinct)), ...urgencyOf(messages) });
-  return { ...draft, createdAtMs: last.createdAtMs };
+  return { ...draft, ...(last.origin !== undefined && { origin: last.origin }), createdAtMs: last.createdAtMs };
 }
 
 /**

@@ -216,7 +216,7 @@ Started:
     expect(mergedOf(updated, low)).not.toHaveProperty('message.urgency');
     expect(mergedOf(low, held('3', { ...waiting, urgency: 'low' }))).toMatchObject({ message: { urgency: 'low' } });
     expect(mergedOf(low, held('3', { ...waiting, urgency: 'high' }))).toMatchObject({ message: { urgency: 'high' } });
-    expect(mergedOf(updated, low)).not.toHaveProperty('message.origin');
+    expect(mergedOf(updated, low)).toMatchObject({ message: { origin: '[home] nas' } });
     expect(mergedOf(held('1', { sections: of('Updated') }), low)).toMatchObject({ message: { title } });
     expect(mergedOf(updated, held('2', { title: 'T', sections: of('Updated') }))).toMatchObject({
       message: { title: 'T' },

@@ -636,6 +636,19 @@ describe('Zulip gets', () => {
         requests: [limits, { url, headers, form: { type: 'channel', to: 'ops', topic: title, content: text } }],
       },
       {
+        name: 'the host as the topic, so that not every outcome begins one',
+        url: `${target}?stream=ops`,
+        message: { title: 'nas: web was updated', origin: 'nas' },
+        requests: [
+          limits,
+          {
+            url,
+            headers,
+            form: { type: 'channel', to: 'ops', topic: 'nas', content: `nas: web was updated\n${text}` },
+          },
+        ],
+      },
+      {
         name: 'the title above the text, where there is a topic',
         url: `${target}?stream=ops&topic=t&read_by_sender=yes`,
         requests: [

@@ -13,7 +13,7 @@ import { titledText } from '../../service/texts.ts';
 
 const parameters = {
   stream: text('channel that gets the message'),
-  topic: text('of the message; the title by default'),
+  topic: text('of the message; by default the begin of the title, which names the host'),
   title: text('of the message'),
   type: essential(
     choice('to a channel or to people', ['channel', 'direct'], 'channel', { stream: 'channel', private: 'direct' }),
@@ -50,10 +50,12 @@ export const zulip = defineService({
       async requests(message, exchange, signal) {
         limits ??= limitsIn(await exchange(limitsQuestion(server, login), signal));
         const { title, text: words } = writtenFor('zulip', message, values.title);
-        const usesTitle = !isDirect && values.topic === '';
-        const topic = cutLine(usesTitle ? title : values.topic, limits.topic);
+        // Each outcome would begin a topic of its own.
+        const usual = message.origin === undefined || message.origin === '' ? title : message.origin;
+        const topic = cutLine(values.topic === '' ? usual : values.topic, limits.topic);
         // A topic is plain text, a first line is not.
-        const content = usesTitle ? words : titledText({ title: wordsFor('zulip', title), text: words });
+        const isTold = !isDirect && values.topic === '' && usual === title;
+        const content = isTold ? words : titledText({ title: wordsFor('zulip', title), text: words });
         return messagePieces(content, limits.text).map((piece) =>
           formPost(
             `https://${server}/api/v1/messages`,
