@@ -114,7 +114,7 @@ export function suggestionFor(text: string, containers: readonly Nameable[]): st
   if (meant.length > 0) return `; did you mean ${list(meant)}?`;
   const names = containers.map(({ name }) => name);
   const services = containers.flatMap(({ labels }) => labels?.[`${composePrefix}service`] ?? []);
-  const near = nearest(text.trim(), [...new Set([...names, ...services])].slice(0, maxCompared), 0.4);
+  const near = nearest(text.trim(), [...new Set([...names, ...services])].slice(0, maxCompared), 0.5);
   if (near !== undefined) return `; did you mean ${quoted(near, 64)}?`;
   const more = names.length > maxNamed ? `, and ${names.length - maxNamed} more` : '';
   return `; the containers are ${list(names)}${more}`;
