@@ -116,7 +116,7 @@ describeInBrowser('what people do on the page', () => {
     await row(page, 'traefik').locator('.c-name a').click();
     await page.locator('#drawer').getByRole('button', { name: 'Roll back to 3.2.0…' }).click();
     expect(await page.locator('#confirm .promise').textContent()).toContain('stays changed');
-    const done = page.getByText('Done: 1 rolled back.').waitFor();
+    const done = page.getByText('Done: 1 went back.').waitFor();
     await page.locator('#confirm').getByRole('button', { name: 'Roll back', exact: true }).click();
     await done;
     await row(page, 'traefik').locator('.c-version', { hasText: '3.2.0' }).waitFor();

@@ -45,7 +45,7 @@ describeInBrowser('the page while things happen', () => {
   test('a release that crashes is rolled back, with the reason in its row', async () => {
     await stage.service.ask('/v1/update?container=grafana', { method: 'POST' });
     await row(page, 'grafana')
-      .getByText(/^Rolled back/)
+      .getByText(/^Failed; back on/)
       .waitFor();
     expect(await row(page, 'grafana').locator('.why').textContent()).toMatch(/exited with code 1/);
     await page.locator('#lead').getByText('1 update was rolled back').waitFor();
@@ -68,7 +68,7 @@ describeInBrowser('the page while things happen', () => {
   test('the history has the run with its outcome', async () => {
     await page.getByRole('link', { name: 'History' }).click();
     await page.locator('.run').first().waitFor();
-    expect(await page.locator('#runs-list').textContent()).toMatch(/rolled back/);
+    expect(await page.locator('#runs-list').textContent()).toMatch(/failed and went back/);
     await page.getByRole('link', { name: 'Containers', exact: true }).click();
   });
 

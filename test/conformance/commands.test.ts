@@ -148,7 +148,7 @@ describe('what cannot be', () => {
     '--url %s is refused',
     async (url) => {
       const { code, stderr } = await runUpkeep(['containers', '--url', url]);
-      expect(code).toBe(1);
+      expect(code).toBe(2);
       expect(stderr).toContain('expected an address such as http://server:8080');
       expect(stderr).not.toContain('secret@');
     },
@@ -205,7 +205,7 @@ test('upkeep config without --url shows what this command line and environment m
   expect(stdout).toMatch(/^Watched: All containers, .*in the scope "prod"$/m);
   expect(stdout + stderr).not.toContain('hunter2');
   const bad = await runUpkeep(['config', '--interval', 'soon']);
-  expect(bad.code).toBe(1);
+  expect(bad.code).toBe(2);
 });
 
 test('a demonstration can be asked as any service', async () => {

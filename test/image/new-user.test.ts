@@ -62,7 +62,7 @@ describeImage('the README, read by a new user', (lab) => {
     symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'));
     execFileSync('npm', ['run', '--silent', 'build'], { cwd: checkout });
     const told = await shell('npm run --silent demo -- --rounds 1 --http-api-port 0 2>/dev/null');
-    expect(told).toMatch(/^grafana: rolled back .*it exited with code 1$/m);
+    expect(told).toMatch(/^grafana: failed; back on \S+ .*it exited with code 1$/m);
     expect(told).toMatch(/^Page: http:\/\/127\.0\.0\.1:\d+\//m);
     expect(told.trimEnd()).toMatch(/14 of 14 containers are running$/);
   });

@@ -58,7 +58,7 @@ describeInLab('a newer version that is held back', (lab) => {
     expect((await inspect('web')).Id).toBe(Id);
     expect(await decide('approve', 'web', 'asked')).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^(?:\w+: approved stable \([0-9a-f]{12}\)\n){2}$/),
+      stdout: expect.stringMatching(/^(?:\w+: approved v1 → v2\n){2}$/),
     });
     const second = await update('--approve', 'true');
     expect(second).toMatchObject({ web: { outcome: 'updated' }, asked: { outcome: 'updated' } });

@@ -47,10 +47,10 @@ const plainAddress = 'an address such as http://server:8080 without a user; --to
 function withoutService(command: 'history' | 'events'): Fault {
   const token = command === 'events' ? 'EVENTS-TOKEN' : 'TOKEN';
   const message = [
-    `Cannot show ${command}: no service is named.`,
-    `On its machine or in its container, name its folder: "upkeep ${command} --state-dir /data".`,
-    `Elsewhere, its address: "upkeep ${command} --url http://127.0.0.1:8080 --token ${token}"`,
-    `(the service needs --http-api-endpoints ${command})`,
+    `Cannot show ${command} without a running service: name it with --url or UPKEEP_URL,`,
+    `as in "upkeep ${command} --url http://127.0.0.1:8080 --token ${token}"`,
+    `(the service serves them with --http-api-endpoints ${command});`,
+    `on its machine or in its container, --state-dir with its folder is enough`,
   ].join(' ');
   return { kind: 'usage', message };
 }

@@ -169,7 +169,7 @@ describeInLab('the command line on a real engine', (lab) => {
     await publish('crash');
     const { code, stdout, stderr } = await upkeep('run', '--run-once', '--log-format', 'logfmt');
     expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/level=error msg="web: rolled back.*exited with code 3/);
+    expect(stderr).toMatch(/level=error msg="web: failed; back on v1.*exited with code 3/);
     await expectOneRunningWeb();
   });
 

@@ -32,7 +32,7 @@ describeInLab('the dashboard on an engine', (lab) => {
         });
         await row(page, name).locator('.steps').waitFor();
         await row(page, name)
-          .getByText(name === 'good' ? /^Updated just now, down/ : /^Rolled back/)
+          .getByText(name === 'good' ? /^Updated just now, down/ : /^Failed; back on/)
           .waitFor();
       }
       expect((await inspect('good')).Id).not.toBe(good.Id);

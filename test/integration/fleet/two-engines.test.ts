@@ -95,7 +95,7 @@ describeInLab('two engines', (lab) => {
     expect(back.stderr).toContain('Cannot roll back web: several engines have it: near, far');
     const named = await upkeep('rollback', 'web', '--engine', 'far', '--json', '--health-window', '1s');
     expect(named.code, named.stderr).toBe(0);
-    expect(named.document().containers).toMatchObject([{ engine: 'far', outcome: 'updated' }]);
+    expect(named.document().containers).toMatchObject([{ engine: 'far', outcome: 'went_back' }]);
   });
 
   test('an engine that is away is told of, and keeps nothing from the other', async () => {
