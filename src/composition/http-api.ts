@@ -1,4 +1,4 @@
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import type { Application } from '../application/application.ts';
 import type { TargetStatus } from '../domain/notification/status.ts';
 import { endpointGroups, type HttpSettings, type TokenSource } from '../domain/settings/http-settings.ts';
@@ -107,10 +107,12 @@ export async function makeTokens({ madeTokens }: HttpSettings): Promise<void> {
   for (const path of madeTokens) {
     try {
       makeSecret(dirname(path), path);
+      if (tokensOf({ kind: 'file', path }).length === 0)
+        throw new Error(`the file ${basename(path)} of --state-dir holds none`);
     } catch (cause) {
       throw new ServiceError('invalid-input', `Cannot make the token of the HTTP API: ${messageWithoutPath(cause)}`, {
         cause,
-        remedy: 'name a --state-dir that can be written to, or give a token with --http-api-token',
+        remedy: 'remove that file, name a --state-dir that can be written to, or give a token with --http-api-token',
       });
     }
   }

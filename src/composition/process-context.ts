@@ -3,7 +3,7 @@ import type { Interrupt, createUpdateTracker } from '../interfaces/cli/terminal/
 import type { Terminal } from '../interfaces/cli/terminal/terminal.ts';
 import type { Configuration } from '../config/read/load.ts';
 import { setMaxListeners } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { TokenSource } from '../domain/settings/http-settings.ts';
 import { readTokens } from '../domain/settings/named-tokens.ts';
 
@@ -89,7 +89,11 @@ export type Command = Configuration & { readonly kind: 'command' };
 export function tokensOf(source: TokenSource | undefined): readonly string[] {
   if (source === undefined) return [];
   if (source.kind === 'value') return [source.value];
-  if (!existsSync(source.path)) return [];
-  const read = readTokens(readFileSync(source.path, 'utf8'));
-  return read.kind === 'refused' ? [] : read.tokens.map(({ token }) => token);
+  try {
+    const read = readTokens(readFileSync(source.path, 'utf8'));
+    return read.kind === 'refused' ? [] : read.tokens.map(({ token }) => token);
+  } catch {
+    // The first start makes it later, and says what is wrong with it.
+    return [];
+  }
 }

@@ -189,7 +189,7 @@ describeInBrowser('the page of a service without the group decisions', () => {
     const groups = ['containers', 'metrics', 'config', 'check', 'update', 'dashboard'] as const;
     const stage = await startStage(few, { settings: { groups } });
     await stage.service.ask('/v1/check', { method: 'POST' });
-    const page = await stage.open({ events: null });
+    const page = await stage.open();
     await row(page, 'traefik').getByText('Waits for your approval').waitFor();
     expect(await row(page, 'traefik').getByRole('button').count()).toBe(0);
     await row(page, 'traefik').locator('.c-name a').click();

@@ -126,14 +126,16 @@ describeInBrowser('the page without its service', () => {
     await stage.close();
   });
 
-  test('asks for a token again once the one in use is refused', async () => {
+  test('asks for a token again once its session is revoked elsewhere', async () => {
     const stage = await startStage(home.slice(0, 2));
-    const page = await stage.open({ events: null });
-    await page.locator('#live[data-state="polling"]').waitFor();
+    const page = await stage.open();
+    await page.locator('#live[data-state="live"]').waitFor();
     await page.keyboard.press('?');
     await page.locator('#help').waitFor();
-    await page.evaluate(`sessionStorage.setItem('upkeep-token', 'revoked')`);
-    await page.getByText('The token is not accepted any more.').waitFor({ timeout: 20_000 });
+    for (const { id } of (await stage.service.ask('/v1/sessions')).json().sessions)
+      await stage.service.ask(`/v1/sessions/${id}`, { method: 'DELETE' });
+    await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+    await page.getByText('You are signed out.').waitFor({ timeout: 20_000 });
     expect(await page.locator('#live').getAttribute('data-state')).toBe('connecting');
     expect(await page.locator('dialog[open]').count()).toBe(0);
     expect(await page.evaluate('document.activeElement.id')).toBe('token');

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { apiToken, eventsToken } from '../support/http/http-scene.ts';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { apiToken } from '../support/http/http-scene.ts';
 import { describeInBrowser, watchPage } from './browser.ts';
 import { home, startHome } from './home.ts';
 import { openPage, row, signIn, type Stage, startStage, withoutSharedWorker } from './stage.ts';
@@ -14,69 +14,107 @@ describeInBrowser('signing in to the page', () => {
   });
   afterAll(() => stage.close());
 
+  afterEach(() => stage.context.clearCookies());
+
   test('needs a token: a wrong one is refused in words, the right one shows the containers', async () => {
     const page = await stage.context.newPage();
-    const { hosts } = watchPage(page);
+    const { hosts, complaints } = watchPage(page);
     await page.goto(stage.service.url);
     expect(await page.evaluate('document.getElementById("main").inert')).toBe(true);
-    await signIn(page, 'wrong', '');
+    await page.locator('#token').waitFor();
+    expect(complaints).toEqual([]);
+    await signIn(page, 'wrong');
     await page.getByText('That token was not accepted.').waitFor();
     expect(await page.locator('#token').getAttribute('aria-invalid')).toBe('true');
-    await signIn(page, apiToken, eventsToken);
+    await signIn(page, apiToken);
     await row(page, 'traefik').waitFor();
     expect([...hosts]).toEqual([new URL(stage.service.url).host]);
     await page.close();
   });
 
-  test('lasts over a reload in the same tab, and ends with Sign out', async () => {
+  test('lasts over a reload and in other tabs, and ends with Sign out in all of them', async () => {
     const page = await stage.open();
     await page.reload();
     await row(page, 'traefik').waitFor();
+    const other = await stage.context.newPage();
+    await other.goto(stage.service.url);
+    await row(other, 'traefik').waitFor();
     await page.locator('#leave-button').click();
-    await page.locator('#signin').waitFor();
-    expect(await page.evaluate('JSON.stringify(sessionStorage)')).not.toContain(apiToken);
-    await page.close();
+    await page.locator('#token').waitFor();
+    await other.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+    await other.getByText('You are signed out.').waitFor();
+    for (const each of [page, other]) await each.close();
   });
 
-  test('puts no token into a URL', async () => {
+  test('leaves nothing that a script could steal, nor a token in a URL', async () => {
     const page = await stage.context.newPage();
     const urls: string[] = [];
     page.on('request', (request) => urls.push(request.url()));
     await page.goto(stage.service.url);
-    await signIn(page, apiToken, eventsToken);
+    await signIn(page, apiToken);
     await row(page, 'traefik').waitFor();
-    expect(urls.filter((url) => url.includes(apiToken) || url.includes(eventsToken))).toEqual([]);
+    const kept = await page.evaluate<string>(
+      `JSON.stringify([document.cookie, { ...sessionStorage }, { ...localStorage }, document.documentElement.outerHTML])`,
+    );
+    const [cookie] = await stage.context.cookies(`${stage.service.url}/v1/status`);
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: '/v1' });
+    expect(kept).not.toContain(cookie?.value);
+    expect(kept).not.toContain(apiToken);
+    expect(urls.filter((url) => url.includes(apiToken))).toEqual([]);
     await page.close();
   });
 
-  test('without the events token the page asks every 10 s, and says so', async () => {
-    const page = await stage.open({ events: null });
+  test('a browser that keeps no cookies has the token in its tab, and asks every 10 s', async () => {
+    const page = await stage.context.newPage();
+    await page.route('**/v1/session', (route) =>
+      route.fulfill({ status: 201, contentType: 'application/json', body: '{"id":"none"}' }),
+    );
+    await page.goto(stage.service.url);
+    await signIn(page, apiToken);
     await page.locator('#live[data-state="polling"]').waitFor();
     expect(await page.locator('#live').textContent()).toBe('Every 10\u00A0s');
-    expect(await page.locator('#live').getAttribute('title')).toContain('token');
-    expect(page.complaints).toEqual([]);
+    await page.reload();
+    await row(page, 'traefik').waitFor();
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByText('this tab has a token').waitFor();
     await page.close();
   });
 
-  test('one token for both is Live without being asked for twice', async () => {
-    const both = await startHome(few, {
-      dashboardFolder: stage.folder,
-      settings: { eventsToken: { kind: 'value', value: apiToken } },
-    });
-    const page = await openPage(stage.context, both.url, { events: null });
-    await page.locator('#live[data-state="live"]').waitFor();
-    expect(page.complaints).toEqual([]);
-    await page.close();
-    await both.stop();
-  });
-
-  test('a complete token is Live, and the console has nothing to say', async () => {
+  test('is Live, and the console has nothing to say', async () => {
     const page = await stage.open();
     await page.locator('#live[data-state="live"]').waitFor();
     expect(await page.locator('#live').textContent()).toBe('Live');
     expect(page.complaints).toEqual([]);
     await page.close();
   });
+
+  test('the settings list the browsers that are signed in, and sign one out', async () => {
+    const { headers } = await stage.service.ask('/v1/session', {
+      method: 'POST',
+      headers: { origin: stage.service.url, 'x-upkeep-page': '1', 'user-agent': 'Mozilla Firefox/1 (X11; Linux)' },
+      body: JSON.stringify({ secret: apiToken, keep: true }),
+    });
+    const page = await stage.open({ at: '#/settings' });
+    await page.locator('#sessions').getByText('This browser').waitFor();
+    await page.getByRole('button', { name: 'Sign out Firefox on Linux' }).click();
+    await page.getByRole('button', { name: 'Sign out Firefox on Linux' }).waitFor({ state: 'detached' });
+    const cookie = String(headers['set-cookie']?.[0]).split(';')[0] ?? '';
+    expect((await stage.service.ask('/v1/status', { token: null, headers: { cookie } })).status).toBe(401);
+    expect(page.complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('a hundred reloads within a minute are all served', async () => {
+    const limited = await startHome(few, { dashboardFolder: stage.folder, settings: { rateLimit: 60 } });
+    const page = await openPage(stage.context, limited.url);
+    const refused: string[] = [];
+    page.on('response', (response) => response.status() === 429 && refused.push(response.url()));
+    for (let each = 0; each < 100; each += 1) await page.reload({ waitUntil: 'commit' });
+    await row(page, 'traefik').waitFor();
+    expect(refused).toEqual([]);
+    await page.close();
+    await limited.stop();
+  }, 120_000);
 });
 
 describeInBrowser('many tabs', () => {
@@ -109,7 +147,7 @@ describeInBrowser('many tabs', () => {
     const page = await stage.context.newPage();
     await page.addInitScript(withoutSharedWorker);
     await page.goto(stage.service.url);
-    await signIn(page, apiToken, eventsToken);
+    await signIn(page, apiToken);
     await row(page, 'traefik').waitFor();
     await page.locator('#live[data-state="live"]').waitFor();
     await page.close();
@@ -124,7 +162,7 @@ describeInBrowser('many tabs', () => {
       };
     }`);
     await page.goto(stage.service.url);
-    await signIn(page, apiToken, eventsToken);
+    await signIn(page, apiToken);
     await row(page, 'traefik').waitFor();
     await page.locator('#live[data-state="live"]').waitFor();
     await page.close();
@@ -139,7 +177,7 @@ describeInBrowser('groups that are off', () => {
   afterAll(() => stage.close());
 
   test('bring no button and no complaint; Settings say what would bring them', async () => {
-    const page = await stage.open({ events: null });
+    const page = await stage.open();
     await page.locator('#live[data-state="polling"]').waitFor();
     expect(await page.getByRole('button', { name: /^(Check|Update)(?! to)/ }).count()).toBe(0);
     await page.getByRole('link', { name: 'History' }).click();

@@ -45,7 +45,6 @@ describeInBrowser('the home server', () => {
     ['held-back-phone', { at: '#/?show=held', width: 360, height: 780 }],
     ['approval-drawer', { at: '#/c/nextcloud', height: 960 }],
     ['projects', { at: '#/?group=project' }],
-    ['polling', { events: null }],
     ['history', { at: '#/history' }],
     ['settings', { at: '#/settings' }],
     ['settings-dark', { at: '#/settings', colorScheme: 'dark' }],
@@ -53,7 +52,7 @@ describeInBrowser('the home server', () => {
   ];
   test.each(scenes)('%s', async (name, options) => {
     const page = await stage.open({ colorScheme: 'light', ...options });
-    await page.locator(`#live[data-state="${options.events === null ? 'polling' : 'live'}"]`).waitFor();
+    await page.locator('#live[data-state="live"]').waitFor();
     await shoot(page, name);
   });
 

@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import { buildPage } from '../support/pages/built-page.ts';
-import { apiToken, eventsToken } from '../support/http/http-scene.ts';
+import { apiToken } from '../support/http/http-scene.ts';
 import type { WholeService, WholeServiceOptions } from '../support/http/whole-service.ts';
 import { openBrowser, watchPage } from './browser.ts';
 import { type HomeContainer, startHome } from './home.ts';
@@ -20,8 +20,6 @@ export type OpenOptions = {
   readonly at?: string;
   readonly width?: number;
   readonly height?: number;
-  /** `null`: none is given. */
-  readonly events?: string | null;
   readonly colorScheme?: 'light' | 'dark';
   readonly reducedMotion?: 'reduce';
 };
@@ -51,24 +49,22 @@ export async function startStage(
 }
 
 export async function openPage(context: BrowserContext, url: string, options: OpenOptions = {}): Promise<OpenPage> {
-  const { at = '', width = 1440, height = 900, events = eventsToken, colorScheme, reducedMotion } = options;
+  const { at = '', width = 1440, height = 900, colorScheme, reducedMotion } = options;
   const page = await context.newPage();
   const watched = watchPage(page);
   await page.setViewportSize({ width, height });
   await page.emulateMedia({ ...(colorScheme && { colorScheme }), ...(reducedMotion && { reducedMotion }) });
   await page.goto(`${url}/${at}`);
-  await signIn(page, apiToken, events ?? '');
+  // The browser of the stage may be signed in already.
+  await page.locator('#signin:not([hidden]), #table:not([aria-busy])').first().waitFor();
+  if (await page.locator('#signin').isVisible()) await signIn(page, apiToken);
   await page.locator('#signin').waitFor({ state: 'hidden' });
   await page.locator('#table[aria-busy]').waitFor({ state: 'detached' });
   return Object.assign(page, watched);
 }
 
-export async function signIn(page: Page, token: string, events: string): Promise<void> {
+export async function signIn(page: Page, token: string): Promise<void> {
   await page.locator('#token').fill(token);
-  if (events !== '') {
-    await page.locator('#signin summary').click();
-    await page.locator('#events-token').fill(events);
-  }
   await page.locator('#signin-button').click();
 }
 

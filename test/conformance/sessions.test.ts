@@ -53,7 +53,7 @@ function createStore() {
 
 describe('signing in', () => {
   test('exchanges the token for a cookie that no script can read and no other site can use', async () => {
-    await start();
+    await start({ sessions: { password: undefined, kept: createStore().kept() } });
     const reply = await signIn();
     expect([reply.status, reply.text.includes(apiToken)]).toEqual([201, false]);
     const [cookie = ''] = reply.headers['set-cookie'] ?? [];
@@ -63,8 +63,11 @@ describe('signing in', () => {
   });
 
   test('for this browser only until it is closed', async () => {
-    await start();
+    await start({ sessions: { password: undefined, kept: createStore().kept() } });
     expect((await signIn(apiToken, {}, false)).headers['set-cookie']?.[0]).not.toContain('Max-Age');
+    await scene.stop();
+    await start();
+    expect((await signIn()).headers['set-cookie']?.[0]).not.toContain('Max-Age');
   });
 
   test.each([

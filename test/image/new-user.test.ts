@@ -39,7 +39,6 @@ describeImage('the README, read by a new user', (lab) => {
       .filter(({ language }) => language === 'console')
       .flatMap(({ content }) => stepsIn(content));
     expect(steps.map(({ command }) => command)).toEqual([
-      'openssl rand -hex 32 > upkeep-token',
       'docker compose up --detach',
       'docker exec upkeep upkeep check',
       'docker exec upkeep upkeep update --dry-run',
@@ -52,7 +51,7 @@ describeImage('the README, read by a new user', (lab) => {
     const container = await engine.waitFor('upkeep', ({ State }) => State.Health?.Status !== 'unhealthy');
     expect(container.State.Running).toBe(true);
     const status = await shell(
-      'curl --silent --fail --header "Authorization: Bearer $(cat upkeep-token)" http://127.0.0.1:8080/v1/containers',
+      'curl --silent --fail --header "Authorization: Bearer $(docker exec upkeep upkeep token)" http://127.0.0.1:8080/v1/containers',
     );
     expect((JSON.parse(status) as { readonly count: number }).count).toBe(1);
   });

@@ -7,9 +7,10 @@ import { duration } from './state/words/numbers.ts';
 import { createClient } from './transport/client.ts';
 import { type Connection, type ConnectionState, startConnection } from './transport/connection.ts';
 import { createReader } from './transport/reader.ts';
+import { createSession } from './transport/session.ts';
 import { openSharedReader } from './transport/shared-reader.ts';
 import { createServiceClock } from './transport/service-clock.ts';
-import { createTokens, fitsHeader } from './transport/tokens.ts';
+import { createTokens } from './transport/tokens.ts';
 import { paintSummary } from './view/summary/summary.ts';
 import { pressCounts } from './view/summary/counts.ts';
 import { paintConnectionState } from './view/summary/connection-state.ts';
@@ -18,6 +19,7 @@ import { paintDrawer } from './view/drawer/drawer.ts';
 import { startKeyboard } from './keyboard.ts';
 import { paintHistory } from './view/pages/history.ts';
 import { paintSettings } from './view/pages/settings.ts';
+import { paintSessions } from './view/pages/sessions.ts';
 import { showSignIn, startSignIn } from './view/pages/sign-in.ts';
 import { paintBulk } from './view/table/bulk.ts';
 import { paintEmpty, paintGroupOff } from './view/table/empty.ts';
@@ -31,12 +33,14 @@ export function startPage(): void {
   const { nowMs, hear: hearDate } = createServiceClock();
   const shared = openSharedReader();
   const ask = createClient(tokens, shared.get, hearDate);
+  const session = createSession(ask, tokens, shared.forget);
   const fleet = createContainerStore();
   let address = readAddress(location.hash);
   let state: ConnectionState = 'connecting';
   let link: Connection | undefined;
   let isBuilt = false;
   let nextTryMs = 0;
+  let sessionsShown = false;
 
   const reader = createReader({ ask, isOn, isFollowing: () => state === 'live', fleet, nowMs, onRead });
   const acts = createActions({
@@ -70,7 +74,7 @@ export function startPage(): void {
     paintPages,
   });
 
-  startControls({ context, table, signOut });
+  startControls({ context, table, signOut: () => void signOut() });
   startKeyboard(context, table);
   startSignIn(signIn);
   addEventListener('hashchange', () => {
@@ -79,16 +83,21 @@ export function startPage(): void {
   });
   if (!isOn('containers')) return paintGroupOff();
   paintSkeleton();
-  if (tokens.api() === '') showSignIn(true);
-  else begin();
+  void start();
+
+  async function start(): Promise<void> {
+    const { isSignedIn, hasPassword } =
+      tokens.api() === '' ? await session.read() : { isSignedIn: true, hasPassword: false };
+    if (isSignedIn === false) showSignIn(true, { hasPassword });
+    else begin();
+  }
 
   function begin(): void {
     showSignIn(false);
     show(false);
     link = startConnection({
-      follow: async (signal, listener) =>
-        fitsHeader(tokens.events()) ? shared.follow(tokens.events(), signal, listener) : 'refused',
-      mayFollow: () => isOn('events') && (tokens.hasOwnEvents() || fleet.status().readsEvents),
+      follow: (signal, listener) => shared.follow(tokens.api(), signal, listener),
+      mayFollow: () => isOn('events') && fleet.status().readsEvents,
       read: reader.read,
       retryAfterMs: reader.retryAfterMs,
       onState: (next, waitMs = 0) => {
@@ -102,29 +111,27 @@ export function startPage(): void {
     void hearing.readPages();
   }
 
-  async function signIn(api: string, events: string): Promise<string> {
-    tokens.keep(api, events);
-    const answer = await reader.read();
-    if (answer === 'ok') {
-      begin();
-      return '';
-    }
-    tokens.forget();
-    if (answer === 'refused') return 'That token was not accepted.';
-    return reader.isIntercepted() ? `${reader.awayWhy()} Reload this page.` : reader.awayWhy();
+  async function signIn(secret: string, isKept: boolean): Promise<string> {
+    const why = await session.signIn(secret, isKept, async () => (await reader.read()) !== 'refused');
+    if (why === '') begin();
+    return why;
   }
 
+  /** The session was ended elsewhere, or its token is not valid any more. */
   function refused(): void {
     link?.stop();
     tokens.forget();
+    shared.forget();
     state = 'connecting';
     paintState();
-    showSignIn(true, 'The token is not accepted any more.');
+    void session
+      .read()
+      .then(({ hasPassword }) => showSignIn(true, { why: isBuilt ? 'You are signed out.' : '', hasPassword }));
   }
 
-  function signOut(): void {
+  async function signOut(): Promise<void> {
     link?.stop();
-    tokens.forget();
+    await session.signOut();
     // A reload drops all data of the session.
     location.reload();
   }
@@ -164,7 +171,7 @@ export function startPage(): void {
     if (state === 'offline' || state === 'reconnecting') return `Next try in ${duration(nextTryMs)}`;
     if (state !== 'polling') return '';
     return isOn('events')
-      ? 'The events need their own token: sign in with it for live updates'
+      ? 'This token is not valid for the events'
       : 'The group events is off: add it to http-api-endpoints for live updates';
   }
 
@@ -180,6 +187,13 @@ export function startPage(): void {
   function paintPages(): void {
     if (address.page === 'history') paintHistory(context);
     if (address.page === 'settings') paintSettings(context);
+  }
+
+  /** Asked for when the tab is opened, not while it is painted again. */
+  function paintBrowsers(): void {
+    const isShown = address.page === 'settings';
+    if (isShown && !sessionsShown) void paintSessions(session, nowMs);
+    sessionsShown = isShown;
   }
 
   let isDue = false;
@@ -207,6 +221,7 @@ export function startPage(): void {
   function show(wantsFocus: boolean): void {
     paintAddress(address);
     paintPages();
+    paintBrowsers();
     table.markOpen(address.page === 'containers' ? address.open : '');
     if (!isBuilt) return;
     pressCounts(context);

@@ -63,6 +63,8 @@ async function ours(containers) {
       token: { kind: 'value', value: 'api-token' },
       eventsToken: { kind: 'value', value: 'events-token' },
       rateLimit: 1_000_000,
+      sessionRateLimit: 600,
+      basePath: '',
       checkTimeoutMs: 1000,
       updateTimeoutMs: 1000,
       trustedProxies: [],

@@ -3,13 +3,7 @@ import { type Answer, type HttpServer, startHttpServer } from '../../../../test/
 import { createClient, fetchReply } from './client.ts';
 import { createReader } from './shared-reader.ts';
 
-const tokens = (token: string) => ({
-  api: () => token,
-  events: () => token,
-  hasOwnEvents: () => false,
-  keep: () => undefined,
-  forget: () => undefined,
-});
+const tokens = (token: string) => ({ api: () => token, keep: () => undefined, forget: () => undefined });
 
 let server: HttpServer | undefined;
 afterEach(async () => {

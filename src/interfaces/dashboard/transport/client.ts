@@ -83,7 +83,11 @@ export async function fetchReply(
   try {
     const response = await fetch(url, {
       method,
-      headers: { ...tokenHeader(token), ...(body !== undefined && { 'Content-Type': 'application/json' }) },
+      headers: {
+        ...tokenHeader(token),
+        ...(method !== 'GET' && ownPage),
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       cache: 'no-store',
       credentials: 'same-origin',
@@ -95,6 +99,9 @@ export async function fetchReply(
     return { reply: { kind: 'away' }, date: null };
   }
 }
+
+/** A page of another origin cannot send it, so the service knows that this page has sent the request. */
+const ownPage = { 'X-Upkeep-Page': '1' } as const;
 
 export function tokenHeader(token: string): Readonly<Record<string, string>> {
   return token === '' ? {} : { 'X-Upkeep-Token': token };

@@ -1,48 +1,34 @@
-/** The tokens of this tab. They are forgotten when it is closed. */
+/** The token of this tab, for a browser without cookies. It is forgotten when the tab is closed. */
 export type Tokens = {
-  /** Empty: not signed in. */
+  /** Empty: none. */
   readonly api: () => string;
-  /** The token for events: the API token by default. */
-  readonly events: () => string;
-  /** Whether a separate token was given for events. */
-  readonly hasOwnEvents: () => boolean;
-  readonly keep: (api: string, events: string) => void;
+  readonly keep: (token: string) => void;
   readonly forget: () => void;
 };
 
 const apiKey = 'upkeep-token';
-const eventsKey = 'upkeep-events-token';
 
-/** Stored in the tab's storage. If the browser refuses that, they stay in memory while the page is open. */
+/** Stored in the tab's storage. If the browser refuses that, it stays in memory while the page is open. */
 export function createTokens(): Tokens {
-  const memory = new Map<string, string>();
-  const read = (key: string): string => {
+  let memory = '';
+  const write = (value: string): void => {
+    memory = value;
     try {
-      return sessionStorage.getItem(key) ?? memory.get(key) ?? '';
-    } catch {
-      return memory.get(key) ?? '';
-    }
-  };
-  const write = (key: string, value: string): void => {
-    memory.set(key, value);
-    try {
-      sessionStorage.setItem(key, value);
+      sessionStorage.setItem(apiKey, value);
     } catch {
       // Private windows of some browsers have no storage.
     }
   };
   return {
-    api: () => read(apiKey),
-    events: () => read(eventsKey) || read(apiKey),
-    hasOwnEvents: () => read(eventsKey) !== '' && read(eventsKey) !== read(apiKey),
-    keep: (api, events) => {
-      write(apiKey, api);
-      write(eventsKey, events);
+    api() {
+      try {
+        return sessionStorage.getItem(apiKey) ?? memory;
+      } catch {
+        return memory;
+      }
     },
-    forget: () => {
-      write(apiKey, '');
-      write(eventsKey, '');
-    },
+    keep: write,
+    forget: () => write(''),
   };
 }
 

@@ -183,7 +183,8 @@ export function createSessions({ tokens, password, clock, log, kept }: SessionPa
   }
 
   function cookieFor(secret: string, { isKept, isSecure }: SessionRecord): string {
-    const maxAge = isKept ? `; Max-Age=${lifetimeMs({ isKept }) / 1000}` : '';
+    // Without a store the session ends with this process, and so do its cookies, instead of gathering in the browser.
+    const maxAge = isKept && kept !== undefined ? `; Max-Age=${lifetimeMs({ isKept }) / 1000}` : '';
     // Without a path it is sent to the folder of the API only, also below a sub-path that this service does not know.
     return `${cookieName}=${secret}${maxAge}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
   }
