@@ -47,17 +47,20 @@ describeInLab('the version of a program', (lab) => {
     ['mongo:7.0.5', 'mongo:7.0.9', 'patch', ofUbuntu],
     ['broker:3.12-slim', 'broker:3.13-slim', 'minor', ofDebian],
     ['cache:2.3.0', 'cache:2.3.1', 'patch', ofRedis],
-  ])('is not that of its base image: %s to %s', async (old, next, change, labels) => {
-    await run(old, labels, { 'upkeep.policy': 'minor' });
-    await push(next, 'next', labels);
-    const [from, to] = [old, next].map((image) => image.replace(/.*:/, ''));
-    expect(await shown('containers')).toMatchObject({ version: from });
-    const checked = await shown('check');
-    expect(checked).toMatchObject({ version: from, latest_version: to, change });
-    expect(checked).not.toHaveProperty('source_url');
-    expect(await shown('update', '--health-window', '1s')).toMatchObject({ outcome: 'updated', from, to });
-    expect(await shown('containers')).toMatchObject({ version: to });
-  });
+  ])(
+    'set-up version of the base image: the version shown is the program’s, %s to %s',
+    async (old, next, change, labels) => {
+      await run(old, labels, { 'upkeep.policy': 'minor' });
+      await push(next, 'next', labels);
+      const [from, to] = [old, next].map((image) => image.replace(/.*:/, ''));
+      expect(await shown('containers')).toMatchObject({ version: from });
+      const checked = await shown('check');
+      expect(checked).toMatchObject({ version: from, latest_version: to, change });
+      expect(checked).not.toHaveProperty('source_url');
+      expect(await shown('update', '--health-window', '1s')).toMatchObject({ outcome: 'updated', from, to });
+      expect(await shown('containers')).toMatchObject({ version: to });
+    },
+  );
 
   test('is that of its label where the tag moves, and the label is its own', async () => {
     const labelled = (version: string) => ({ [label('ref.name')]: '0f1e2d3c4b5a', [label('version')]: version });

@@ -342,11 +342,14 @@ describe('precedence', () => {
     [{ DOCKER_HOST: '"tcp://engine:2375"' }, (s: Settings) => s.engine.host, 'tcp://engine:2375'],
     [{ UPKEEP_SCOPE: '"half' }, (s: Settings) => s.service.scope, '"half'],
     [{ UPKEEP_NOTIFICATION_TEMPLATE: '"{{.}}"' }, (s: Settings) => s.notifications.template, '"{{.}}"'],
-  ])('quotation marks that compose passes on are no part of a value: %j', (environment, of, expected) => {
-    const loaded = loadConfiguration(['run'], environment);
-    expect(loaded.kind === 'command' && of(loaded.settings)).toEqual(expected);
-    expect(loaded).toMatchObject({ warnings: [] });
-  });
+  ])(
+    'set-up quoted variables: quotation marks that compose passes on are no part of a value: %j',
+    (environment, of, expected) => {
+      const loaded = loadConfiguration(['run'], environment);
+      expect(loaded.kind === 'command' && of(loaded.settings)).toEqual(expected);
+      expect(loaded).toMatchObject({ warnings: [] });
+    },
+  );
 
   test('those around a secret are named', () => {
     const environment = { UPKEEP_HTTP_API_TOKEN: '"hunter22-hunter22"', WATCHTOWER_SCHEDULE: '"0 0 4 * * *"' };

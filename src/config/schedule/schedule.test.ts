@@ -39,6 +39,11 @@ describe('readSchedule()', () => {
     expect(first(text)).toBe(expected);
   });
 
+  test('set-up five fields of a schedule: they begin with the minute, six with the second; */1 of a day counts as *', () => {
+    expect([first('0 0 4 * *'), first('0 0 4 * * *')]).toEqual(['2026-02-04T00:00Z', '2026-02-01T04:00Z']);
+    expect(first('0 4 */1 * MON')).toBe(first('0 4 * * MON'));
+  });
+
   test('is in the time zone it is given, unless it names one', () => {
     expect(first('0 4 * * *', 'Europe/Berlin')).toBe('2026-02-01T03:00Z');
     expect(first('TZ=UTC 0 4 * * *', 'Europe/Berlin')).toBe('2026-02-01T04:00Z');

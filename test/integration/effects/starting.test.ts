@@ -79,7 +79,7 @@ describeInLab('how containers are stopped and started', (lab) => {
     ['on-failure', 'exit 0', 'sleep 1; exit 0'],
     ['no', 'exit 7', 'sleep 1; exit 0'],
     ['on-failure', 'exit 0', 'while :; do sleep 1; done'],
-  ])('a one-shot job with the policy %s (%s) is revived to one that does %j', async (Name, old, work) => {
+  ])('set-up one-shot job: with the policy %s (%s), it is revived to one that does %j', async (Name, old, work) => {
     const HostConfig = { RestartPolicy: { Name, MaximumRetryCount: 0 } };
     const { next } = await stale('job', { old: job('v1', old), next: job('v2', work), config: { HostConfig } });
     await engine.waitFor('job', ({ State }) => State.Status === 'exited');

@@ -40,14 +40,17 @@ describeInLab('a runtime without "update"', (lab) => {
 
     const policy = (Name: string) => ({ Runtime: 'fixed', RestartPolicy: { Name, MaximumRetryCount: 0 } });
 
-    test.each(policyNames)('a container with the policy %s is updated', async (name) => {
-      const id = await stale(engine, 'web', 'plain-v2', policy(name));
-      const { outcomes } = await upkeepScene({ socket: engine.socket }).update();
-      expect(outcomes['web']).toMatchObject({ outcome: 'updated', reason: '' });
-      const web = (await engine.inspect('web'))!;
-      expect(web).toMatchObject({ State: { Status: 'running' }, HostConfig: policy(name) });
-      expect(web.Id).not.toBe(id);
-    });
+    test.each(policyNames)(
+      'set-up runtime without "update": a container with the policy %s is updated',
+      async (name) => {
+        const id = await stale(engine, 'web', 'plain-v2', policy(name));
+        const { outcomes } = await upkeepScene({ socket: engine.socket }).update();
+        expect(outcomes['web']).toMatchObject({ outcome: 'updated', reason: '' });
+        const web = (await engine.inspect('web'))!;
+        expect(web).toMatchObject({ State: { Status: 'running' }, HostConfig: policy(name) });
+        expect(web.Id).not.toBe(id);
+      },
+    );
 
     test.each(policyNames)('a failing version of one with the policy %s is rolled back', async (name) => {
       const Id = await stale(engine, 'web', 'crash', policy(name));

@@ -92,42 +92,45 @@ test('a registry may be a name for another, which is shown the login for there a
   expect(name.seen.flatMap(({ headers }) => headers.authorization ?? [])).toEqual([]);
 });
 
-test.each([true, false])('a registry may be a name for a repository of another (tls: %s)', async (tls) => {
-  const content = emptyContent();
-  const { digest } = putImage(content, 'acme/app:1');
-  for (const tag of ['2', '3']) content.tags.set(`acme/app:${tag}`, digest);
-  const tokens = await rig.serve(() => ({ body: '{"token":"good"}' }));
-  const behind = await rig.serve(
-    requireToken(
-      ({ url, ...request }) => {
-        if (!url.includes('/tags/list')) return serveContent(content)({ url, ...request });
-        const isLast = url.includes('last=');
-        const headers = {
-          'content-type': 'application/json',
-          ...(!isLast && { link: '</v2/acme/app/tags/list?last=1>; rel="next"' }),
-        };
-        return { headers, body: JSON.stringify({ name: 'acme/app', tags: isLast ? ['2', '3'] : ['1'] }) };
-      },
-      () => `${tokens.url}/token`,
-      (token) => token === 'good',
-    ),
-    { tls },
-  );
-  const name = await rig.serve(({ url }) => ({
-    status: 307,
-    headers: { location: behind.url + url.replace('/v2/team/', '/v2/acme/') },
-  }));
-  const password = { auth: Buffer.from('behind:two').toString('base64') };
-  const dockerConfigPath = rig.dockerConfig({ auths: { [name.host]: password } });
-  const insecureRegistries = () => Promise.resolve([tokens.host, name.host, ...(tls ? [] : [behind.host])]);
-  const registry = rig.registry({ dockerConfigPath, insecureRegistries });
-  expect(await registry.resolve(at(name))).toBe(digest);
-  expect((await registry.listTags(at(name))).tags.split('\n').toSorted()).toEqual(['1', '2', '3']);
-  const scopes = tokens.seen.map(({ url }) => new URL(url, tokens.url).searchParams.getAll('scope'));
-  expect(scopes.flat()).not.toContain('repository:team/app:pull');
-  expect(scopes.flat()).toContain('repository:acme/app:pull');
-  expect([...tokens.seen, ...name.seen].flatMap(({ headers }) => headers.authorization ?? [])).toEqual([]);
-});
+test.each([true, false])(
+  'set-up registry that redirects: it may be a name for a repository of another (tls: %s)',
+  async (tls) => {
+    const content = emptyContent();
+    const { digest } = putImage(content, 'acme/app:1');
+    for (const tag of ['2', '3']) content.tags.set(`acme/app:${tag}`, digest);
+    const tokens = await rig.serve(() => ({ body: '{"token":"good"}' }));
+    const behind = await rig.serve(
+      requireToken(
+        ({ url, ...request }) => {
+          if (!url.includes('/tags/list')) return serveContent(content)({ url, ...request });
+          const isLast = url.includes('last=');
+          const headers = {
+            'content-type': 'application/json',
+            ...(!isLast && { link: '</v2/acme/app/tags/list?last=1>; rel="next"' }),
+          };
+          return { headers, body: JSON.stringify({ name: 'acme/app', tags: isLast ? ['2', '3'] : ['1'] }) };
+        },
+        () => `${tokens.url}/token`,
+        (token) => token === 'good',
+      ),
+      { tls },
+    );
+    const name = await rig.serve(({ url }) => ({
+      status: 307,
+      headers: { location: behind.url + url.replace('/v2/team/', '/v2/acme/') },
+    }));
+    const password = { auth: Buffer.from('behind:two').toString('base64') };
+    const dockerConfigPath = rig.dockerConfig({ auths: { [name.host]: password } });
+    const insecureRegistries = () => Promise.resolve([tokens.host, name.host, ...(tls ? [] : [behind.host])]);
+    const registry = rig.registry({ dockerConfigPath, insecureRegistries });
+    expect(await registry.resolve(at(name))).toBe(digest);
+    expect((await registry.listTags(at(name))).tags.split('\n').toSorted()).toEqual(['1', '2', '3']);
+    const scopes = tokens.seen.map(({ url }) => new URL(url, tokens.url).searchParams.getAll('scope'));
+    expect(scopes.flat()).not.toContain('repository:team/app:pull');
+    expect(scopes.flat()).toContain('repository:acme/app:pull');
+    expect([...tokens.seen, ...name.seen].flatMap(({ headers }) => headers.authorization ?? [])).toEqual([]);
+  },
+);
 
 test('a redirect to another tag of a registry that wants a token is a refusal', async () => {
   const tokens = await rig.serve(() => ({ body: '{"token":"good"}' }));

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { everything, setStage } from '../../../../test/failures/rig/stage.ts';
 import { logEvents } from './event-description.ts';
 
-test('the log says why a newer version is not applied, where its check says it, and not twice', async () => {
+test('set-up ready, and not updated: the log says why a newer version is not applied, where its check says it, and not twice', async () => {
   const stage = await setStage({
     removed: { body: { HostConfig: { AutoRemove: true } } },
     watched: { body: { Labels: { 'upkeep.monitor-only': 'true' } } },
