@@ -65,6 +65,8 @@ export function createSandboxRegistry(options: SandboxRegistryOptions): SandboxR
     return ask(reference, { credentials: credentials[reference.registry] });
   }
 
+  const timeAt = () => clock.nowMs();
+
   async function resolve(reference: ImageReference, signal?: AbortSignal): Promise<Digest> {
     const { digest, tag } = reference;
     if (digest !== undefined && tag === undefined) return digest;
@@ -117,6 +119,7 @@ export function createSandboxRegistry(options: SandboxRegistryOptions): SandboxR
       describe,
       configOf,
       platformsOf,
+      timeAt,
       credentialsFor: (reference) => Promise.resolve(credentials[reference.registry]),
       close: () => Promise.resolve(),
     },

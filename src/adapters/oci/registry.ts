@@ -35,8 +35,10 @@ export type StoredListings = {
 /** A `Registry` over the OCI distribution protocol: https://github.com/opencontainers/distribution-spec/blob/main/spec.md */
 export function createOciRegistry(options: OciRegistryOptions & StoredListings): Registry {
   const { clock, log } = options;
-  const { client, credentials, endpointsOf, hostOf, showable, close } = connect(options);
+  const { client, credentials, endpointsOf, hostOf, timeAt: timeOf, showable, close } = connect(options);
   const tags = createLru<TagState>(maxTags);
+  /** The host of the registry or mirror, by repository. */
+  const answeredBy = createLru<string>(maxTags);
   const images = createLru<RemoteImage>(maxImages);
   const resolving = createSingleFlight<Digest>();
   const listings = createListingCache(options.listings);
@@ -48,7 +50,13 @@ export function createOciRegistry(options: OciRegistryOptions & StoredListings):
   const inTurn = createTickBatches(requestsInTurn);
 
   const closeAll = () => Promise.all([close(), listings.settled()]).then(() => undefined);
-  return { prepare, resolve, listTags, describe, configOf, platformsOf, signaturesOf, credentialsFor, close: closeAll };
+  const questions = { resolve, listTags, describe, configOf, platformsOf, signaturesOf };
+  return { prepare, ...questions, credentialsFor, timeAt, close: closeAll };
+
+  function timeAt(reference: ImageReference): number | undefined {
+    const host = answeredBy.get(repositoryName(reference));
+    return host === undefined ? undefined : timeOf(host);
+  }
 
   /** Each call replaces the list of the previous call. */
   async function prepare(references: readonly ImageReference[], signal?: AbortSignal): Promise<void> {
@@ -164,7 +172,9 @@ export function createOciRegistry(options: OciRegistryOptions & StoredListings):
     let failure: unknown;
     for (const endpoint of isMirrorLast ? places.toReversed() : places) {
       try {
-        return await find({ endpoint, repository: reference.repository }, signal);
+        const found = await find({ endpoint, repository: reference.repository }, signal);
+        answeredBy.set(repositoryName(reference), endpoint.host);
+        return found;
       } catch (error) {
         if (!(error instanceof RegistryFailure)) throw error;
         if (endpoint === origin) failure = explain(error, doing, reference, { asked: endpoint.host, showable });

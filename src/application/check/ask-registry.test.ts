@@ -7,6 +7,7 @@ import type { Verdict } from '../../domain/check/verdict.ts';
 import { defaultSettings } from '../../domain/settings/service-settings.ts';
 import { askRegistries } from './ask-registry.ts';
 import { createCandidateFinder } from './newer/find-candidate.ts';
+import { createCooldownClock } from './newer/cooldown-clock.ts';
 import { createTagSightings } from './newer/tag-sightings.ts';
 
 const arm64 = { os: 'linux', architecture: 'arm64', variant: 'v8' };
@@ -66,6 +67,7 @@ function optionsOf(outside: Outside) {
     outside,
     images: indexImages([]),
     tags: createTagSightings({ clock: outside.clock, store: undefined }),
+    cooldownClock: createCooldownClock(outside),
     limit: 1,
     find: createCandidateFinder(outside.registry, outside.clock),
   };

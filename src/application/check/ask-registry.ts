@@ -22,6 +22,7 @@ import { judgeHigherTags } from './newer/judge-candidate.ts';
 import { judgeMovingTag } from './newer/moving-tag.ts';
 import { judgeProvenVersion } from './newer/proven-version.ts';
 import { requireSignature } from './newer/require-signature.ts';
+import type { CooldownClock } from './newer/cooldown-clock.ts';
 import type { TagSightings } from './newer/tag-sightings.ts';
 import { createDescriber, createPlatformReader, type Describer, type PlatformReader } from './ask-once.ts';
 
@@ -38,6 +39,7 @@ export type AskOptions = {
   readonly outside: ReadOnlyOutside;
   readonly images: ImageIndex;
   readonly tags: TagSightings;
+  readonly cooldownClock: CooldownClock;
   readonly find: FindCandidate;
   /** Number of references that are asked about at once. */
   readonly limit: number;
@@ -116,9 +118,10 @@ async function judgeProven(
 ): Promise<Verdict> {
   try {
     const platform = await platformOf(subject.imageId);
-    const { outside, images, tags, signal } = options;
+    const { outside, images, tags, signal, cooldownClock } = options;
+    const now = cooldownClock(subject.reference, subject.inForce.cooldownMs);
     const seen = tags.of(formatReference(subject.reference));
-    return await judgeProvenVersion(subject, newest, { digest, seen, platform, outside, images, signal });
+    return await judgeProvenVersion(subject, newest, { digest, seen, now, platform, outside, images, signal });
   } catch (error) {
     return judgeFailure(subject, error);
   }
@@ -137,11 +140,11 @@ async function askAbout(group: readonly Question[], platformOf: PlatformReader, 
     if (!signal?.aborted) for (const { subject, settle } of group) settle(judgeFailure(subject, error));
     return;
   }
-  const [nowMs, monotonicMs] = [outside.clock.nowMs(), outside.clock.monotonicMs()];
+  const nowMs = outside.clock.nowMs();
   const cooldownMs = Math.max(...group.map(({ subject }) => subject.inForce.cooldownMs));
-  const seen =
-    cooldownMs === 0 ? [] : options.tags.see(formatReference(reference), digest, { monotonicMs, cooldownMs });
-  const sighting = seen.at(-1) ?? { digest, atMs: monotonicMs, sawItCome: false };
+  const now = options.cooldownClock(reference, cooldownMs);
+  const seen = cooldownMs === 0 ? [] : options.tags.see(formatReference(reference), digest, { now, cooldownMs });
+  const sighting = seen.at(-1) ?? { digest, atMs: now.monotonicMs, sawItCome: false };
   for (const { subject, platform: wanted, settle } of group) {
     const known = judgeDigest(subject, digest);
     if (known !== undefined) {
@@ -152,10 +155,10 @@ async function askAbout(group: readonly Question[], platformOf: PlatformReader, 
     try {
       platform = wanted ?? (await platformOf(subject.imageId));
       const latest = await describe(digest, platform);
-      const age = ageOf(sighting, latest.createdAtMs, { nowMs, monotonicMs });
+      const age = ageOf(sighting, latest.createdAtMs, now);
       const content = { latest, own: undefined, platform, nowMs, age };
       const verdict = await judgeWhole(subject, content, images, describe);
-      settle(await judgeMovingTag(outside, subject, verdict, { seen, platform, images, describe, signal }));
+      settle(await judgeMovingTag(outside, subject, verdict, { now, seen, platform, images, describe, signal }));
     } catch (error) {
       if (signal?.aborted) return;
       settle(judgeFailure(subject, error, platform));

@@ -21,6 +21,7 @@ import { createHoldRules, type HoldRules } from './hold-back.ts';
 import { subjectOf, unanswered } from './check-subject.ts';
 import { type CheckedContainer, imageIn } from './checked-container.ts';
 import { refuseUnproven } from './newer/require-signature.ts';
+import { createCooldownClock } from './newer/cooldown-clock.ts';
 import { createTagSightings, type TagSightings } from './newer/tag-sightings.ts';
 import type { SelectedContainers } from './select/select-containers.ts';
 
@@ -86,6 +87,7 @@ export function createJudge(
   }: Partial<HoldParts> = {},
 ): Judge {
   const { clock } = world;
+  const cooldownClock = createCooldownClock(world);
 
   return async (selected, order, signal) => {
     const { listing, references, watched } = selected;
@@ -121,7 +123,7 @@ export function createJudge(
 
     const find = createCandidateFinder(outside.registry, clock);
     const limit = settings.checkConcurrency;
-    await askRegistries(watched.flatMap(questionsOf), { outside, images, tags, find, limit, signal });
+    await askRegistries(watched.flatMap(questionsOf), { outside, images, tags, cooldownClock, find, limit, signal });
     tags.keep();
     const judged = watched.map((one) => verdicts.of(one) ?? verdicts.settle(one, unanswered(one, images, signal)));
     const made = await planOf(judged.map((one) => one.checked));

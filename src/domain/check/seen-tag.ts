@@ -23,7 +23,7 @@ export function toWallClock(tag: SeenTag, { nowMs, monotonicMs }: Now): SeenTag 
   return withTimes(tag, (atMs) => Math.max(earliestMs, Math.round(nowMs - (monotonicMs - atMs))));
 }
 
-/** The form in memory. A sighting in the future was noted with a wrong clock, so it counts from now. */
+/** The form in memory. A sighting in the future was noted with a wrong clock, so it counts from now, as all do if `nowMs` is 0. */
 export function toMonotonicClock(tag: SeenTag, { nowMs, monotonicMs }: Now): SeenTag {
   return withTimes(tag, (atMs) => monotonicMs - Math.max(0, nowMs - atMs));
 }

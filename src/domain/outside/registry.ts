@@ -50,6 +50,11 @@ export type Registry = {
     reference: ImageReference,
     signal?: AbortSignal,
   ) => Promise<RegistryCredentials | undefined>;
+  /**
+   * The time by the clock of the registry that has last answered about the repository, in milliseconds since the epoch.
+   * Undefined before its first answer, and if it tells none.
+   */
+  readonly timeAt: (reference: ImageReference) => number | undefined;
   readonly close: () => Promise<void>;
 };
 

@@ -5,6 +5,7 @@ import { createClient } from './client.ts';
 import { createCredentials, type CredentialOptions } from '../auth/credentials.ts';
 import { createEndpoints } from './endpoints.ts';
 import { createExchange } from '../transport/exchange.ts';
+import { createRegistryTimes } from '../transport/registry-times.ts';
 import { createHosts } from '../auth/hosts.ts';
 import { createInsecure } from '../transport/insecure.ts';
 import { createProxyChoice, type ProxyOptions } from '../transport/proxy-choice.ts';
@@ -53,7 +54,9 @@ export function connect(options: OciRegistryOptions) {
     deadlineMs,
   });
   const sent = createSentSecrets();
-  const exchange = followingRedirects(createExchange(agents, { deadlineMs, userAgent: `upkeep/${version}`, sent }));
+  const times = createRegistryTimes(clock);
+  const ask = createExchange(agents, { deadlineMs, userAgent: `upkeep/${version}`, sent });
+  const exchange = followingRedirects(times.noting(ask));
   const hostOf = createHosts({ clock, random: Math.random, maxInFlight: maxInFlightPerHost });
   const tokens = createTokens(clock, (request, signal) =>
     hostOf(request.url.host).throttle(() => exchange(request, signal), usualRetries, signal),
@@ -70,6 +73,7 @@ export function connect(options: OciRegistryOptions) {
     }),
     credentials,
     hostOf,
+    timeAt: times.at,
     endpointsOf: createEndpoints({ clock, log, credentials, hubMirrors }),
     showable: sent.showable,
     close: agents.close,

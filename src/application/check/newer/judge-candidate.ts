@@ -10,12 +10,14 @@ import { quoted } from '../../../domain/text/printable.ts';
 import { sentence } from '../../../domain/text/sentence.ts';
 import type { FindCandidate, FoundCandidate } from './find-candidate.ts';
 import { requireSignature } from './require-signature.ts';
+import type { CooldownClock } from './cooldown-clock.ts';
 import type { TagSightings } from './tag-sightings.ts';
 
 export type CandidateSearch = {
   readonly outside: ReadOnlyOutside;
   readonly images: ImageIndex;
   readonly tags: TagSightings;
+  readonly cooldownClock: CooldownClock;
   readonly find: FindCandidate;
   readonly platformOf: (imageId: string) => Promise<Platform>;
   readonly signal: AbortSignal | undefined;
@@ -98,15 +100,14 @@ async function judgeFound(
   subject: CheckSubject,
   { reference, digest, image, step, isNew }: FoundCandidate,
   platform: Platform,
-  { outside, images, tags, signal }: CandidateSearch,
+  { outside, images, tags, cooldownClock, signal }: CandidateSearch,
 ): Promise<Verdict> {
-  const now = { nowMs: outside.clock.nowMs(), monotonicMs: outside.clock.monotonicMs() };
   const { cooldownMs } = subject.inForce;
-  const { monotonicMs } = now;
-  const seen = cooldownMs === 0 ? [] : tags.see(formatReference(reference), digest, { monotonicMs, cooldownMs, isNew });
-  const sighting = seen.at(-1) ?? { digest, atMs: monotonicMs, sawItCome: false };
+  const now = cooldownClock(reference, cooldownMs);
+  const seen = cooldownMs === 0 ? [] : tags.see(formatReference(reference), digest, { now, cooldownMs, isNew });
+  const sighting = seen.at(-1) ?? { digest, atMs: now.monotonicMs, sawItCome: false };
   const age = ageOf(sighting, image.createdAtMs, now);
-  const content = { latest: image, own: undefined, platform, nowMs: now.nowMs, age, isOfHigherTag: true };
+  const content = { latest: image, own: undefined, platform, nowMs: outside.clock.nowMs(), age, isOfHigherTag: true };
   const verdict = judgeContent({ ...subject, reference }, content, images);
   if (verdict.status !== 'stale' && verdict.status !== 'held') return verdict;
   return requireSignature(outside, subject, { ...verdict, candidate: { reference, kind: step.kind } }, signal);

@@ -3,7 +3,7 @@ import type { Digest } from '../../../domain/reference/digest.ts';
 import type { ImageIndex } from '../../../domain/container/image-index.ts';
 import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
 import type { Platform } from '../../../domain/reference/platform.ts';
-import { ageOf, eligibleOlderDigests, type Sighting } from '../../../domain/check/sightings.ts';
+import { ageOf, eligibleOlderDigests, type Sighting, type Now } from '../../../domain/check/sightings.ts';
 import { judgeOlderDigest, seenSince } from '../../../domain/check/older-digest.ts';
 import type { CheckSubject, Verdict } from '../../../domain/check/verdict.ts';
 import { undefinedIfDeleted } from './find-candidate.ts';
@@ -11,6 +11,8 @@ import { undefinedIfDeleted } from './find-candidate.ts';
 export type MovingTag = {
   /** Digests of the tag, oldest first; the last is the current one. */
   readonly seen: readonly Sighting[];
+  /** See `CooldownClock`. */
+  readonly now: Now;
   readonly platform: Platform;
   readonly images: ImageIndex;
   readonly describe: (digest: Digest, platform: Platform) => Promise<RemoteImage>;
@@ -25,10 +27,9 @@ export async function judgeMovingTag(
   { engine, clock }: ReadOnlyOutside,
   subject: CheckSubject,
   held: Verdict,
-  { seen, platform, images, describe, signal }: MovingTag,
+  { seen, now, platform, images, describe, signal }: MovingTag,
 ): Promise<Verdict> {
   if (held.eligibleAtMs === undefined) return held;
-  const now = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
   const since = seenSince(subject, seen);
   const ripe = eligibleOlderDigests(since ?? seen, subject.inForce.cooldownMs, now.monotonicMs).slice(0, mostTries);
   const isOrderKnown = since !== undefined || ripe.length === 0;
@@ -41,7 +42,7 @@ export async function judgeMovingTag(
     const instead = judgeOlderDigest(
       subject,
       held,
-      { latest, own: undefined, platform, nowMs: now.nowMs, age },
+      { latest, own: undefined, platform, nowMs: clock.nowMs(), age },
       images,
       order,
     );

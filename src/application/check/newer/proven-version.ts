@@ -2,7 +2,7 @@ import type { ImageIndex } from '../../../domain/container/image-index.ts';
 import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
 import type { Digest } from '../../../domain/reference/digest.ts';
 import type { Platform } from '../../../domain/reference/platform.ts';
-import { ageOf, type Sighting } from '../../../domain/check/sightings.ts';
+import { ageOf, type Sighting, type Now } from '../../../domain/check/sightings.ts';
 import { judgeContent } from '../../../domain/check/staleness.ts';
 import type { CheckSubject, Verdict } from '../../../domain/check/verdict.ts';
 import { undefinedIfDeleted } from './find-candidate.ts';
@@ -12,6 +12,8 @@ export type ProvenVersion = {
   readonly digest: Digest;
   /** The sightings of the container's tag. */
   readonly seen: readonly Sighting[];
+  /** See `CooldownClock`. */
+  readonly now: Now;
   readonly outside: ReadOnlyOutside;
   readonly images: ImageIndex;
   readonly platform: Platform;
@@ -26,16 +28,15 @@ export type ProvenVersion = {
 export async function judgeProvenVersion(
   subject: CheckSubject,
   newest: Verdict,
-  { digest, seen, outside, images, platform, signal }: ProvenVersion,
+  { digest, seen, now, outside, images, platform, signal }: ProvenVersion,
 ): Promise<Verdict> {
   const latest = await outside.registry
     .describe({ reference: subject.reference, digest, platform }, signal)
     .catch(undefinedIfDeleted);
   if (latest === undefined) return held(newest, 'but the registry no longer has the version of earlier waves');
-  const now = { nowMs: outside.clock.nowMs(), monotonicMs: outside.clock.monotonicMs() };
   const sighting = seen.findLast((one) => one.digest === digest);
   const age = ageOf(sighting ?? { digest, atMs: now.monotonicMs, sawItCome: false }, latest.createdAtMs, now);
-  const content = { latest, own: undefined, platform, nowMs: now.nowMs, age };
+  const content = { latest, own: undefined, platform, nowMs: outside.clock.nowMs(), age };
   // If the newest version is past its cooldown, an earlier one is, too.
   const cooldownMs = newest.insteadDigest === undefined ? 0 : subject.inForce.cooldownMs;
   const judged = judgeContent({ ...subject, inForce: { ...subject.inForce, cooldownMs } }, content, images);

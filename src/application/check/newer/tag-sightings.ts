@@ -1,4 +1,5 @@
 import { putNewest } from '../../../domain/text/maps.ts';
+import type { Now } from '../../../domain/check/sightings.ts';
 import type { Digest } from '../../../domain/reference/digest.ts';
 import { type Sighting, withSighting } from '../../../domain/check/sightings.ts';
 import {
@@ -19,7 +20,7 @@ export type TagSightings = {
   readonly see: (
     reference: string,
     digest: Digest,
-    at: { readonly monotonicMs: number; readonly cooldownMs: number; readonly isNew?: boolean },
+    at: { readonly now: Now; readonly cooldownMs: number; readonly isNew?: boolean },
   ) => readonly Sighting[];
   /** The sightings of a tag, oldest first. */
   readonly of: (reference: string) => readonly Sighting[];
@@ -37,6 +38,8 @@ export type KeptTags = { readonly clock: Clock; readonly store: SharedRecords<Se
 /** Beyond 10,000 tags, the tag that was read longest ago is dropped. */
 export function createTagSightings({ clock, store }: KeptTags): TagSightings {
   const tags = new Map<string, Omit<SeenTag, 'reference'>>();
+  /** As stored, by reference. Their age is known once their registry has told the time. */
+  const stored = new Map<string, SeenTag>();
   const highest = new Map<string, string>();
   const moved = new Set<string>();
   let loading: Promise<void> | undefined;
@@ -48,23 +51,28 @@ export function createTagSightings({ clock, store }: KeptTags): TagSightings {
 
   async function load(): Promise<void> {
     const records = (await store?.read()) ?? [];
-    for (const record of compactSeenTags(records)) {
-      const { reference, ...known } = toMonotonicClock(record, now());
-      tags.set(reference, known);
-    }
+    for (const record of compactSeenTags(records)) stored.set(record.reference, record);
+  }
+
+  function find(reference: string, at: Now): Omit<SeenTag, 'reference'> | undefined {
+    const known = tags.get(reference);
+    const record = known === undefined ? stored.get(reference) : undefined;
+    return record === undefined ? known : toMonotonicClock(record, at);
   }
 
   return {
     load: () => (loading ??= load()),
-    see(reference, digest, { monotonicMs, cooldownMs, isNew = false }) {
-      const known = tags.get(reference) ?? { longestMs: 0, seen: [] };
+    see(reference, digest, { now: at, cooldownMs, isNew = false }) {
+      const { monotonicMs } = at;
+      const known = find(reference, at) ?? { longestMs: 0, seen: [] };
+      stored.delete(reference);
       const longestMs = Math.max(known.longestMs, cooldownMs);
       const seen = withSighting(known.seen, digest, { monotonicMs, longestMs, isNew });
       putNewest(tags, reference, { longestMs, seen }, mostSeenTags);
       if (known.seen.at(-1)?.digest !== digest) moved.add(reference);
       return seen;
     },
-    of: (reference) => tags.get(reference)?.seen ?? [],
+    of: (reference) => find(reference, { ...now(), nowMs: 0 })?.seen ?? [],
     highest: (key) => highest.get(key),
     noteHighest: (key, tag) => putNewest(highest, key, tag, mostSeenTags),
     keep() {
