@@ -71,7 +71,7 @@ describeInBrowser('what people do on the page', () => {
   test('a release that failed can be tried again, and its log is there', async () => {
     await stage.service.ask('/v1/update?container=grafana', { method: 'POST' });
     await row(page, 'grafana')
-      .getByText(/^Rolled back/)
+      .getByText(/^Failed; back on/)
       .waitFor();
     await row(page, 'grafana').getByRole('button', { name: 'See why grafana' }).click();
     await page.locator('#drawer .log', { hasText: 'UNIQUE constraint failed' }).waitFor();
@@ -86,7 +86,7 @@ describeInBrowser('what people do on the page', () => {
       .click();
     await page.locator('#confirm').getByRole('button', { name: 'Try again' }).click();
     await row(page, 'grafana')
-      .getByText(/^Rolled back|Waits for its turn|pull/)
+      .getByText(/^Failed; back on|Waits for its turn|pull/)
       .first()
       .waitFor();
     await page.keyboard.press('Escape');

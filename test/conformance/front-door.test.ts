@@ -301,13 +301,20 @@ describe('POST /v1/rollback', () => {
     const reply = await post('/v1/rollback?container=web');
     expect([reply.status, reply.json().containers]).toMatchObject([
       200,
-      [{ name: 'web', outcome: 'updated', from: '1.5.0', to: '1.4.2' }],
+      [{ name: 'web', outcome: 'went_back', from: '1.5.0', to: '1.4.2' }],
     ]);
     const web = await settled(reply.json().containers[0].new_image_id);
     expect(web).toMatchObject({ version: '1.4.2', last: { from: '1.5.0', to: '1.4.2' } });
     await post('/v1/check');
-    expect((await details())[0]).toMatchObject({ verdict: 'held', hold: 'failed' });
-    expect((await ask('/v1/history')).json().entries.at(-1)).toMatchObject({ trigger: 'http', updated: 1 });
+    expect((await details())[0]).toMatchObject({ verdict: 'held', hold: 'went-back' });
+    expect((await ask('/v1/history')).json().entries.at(-1)).toMatchObject({
+      trigger: 'http',
+      updated: 0,
+      went_back: 1,
+    });
+    const again = await post('/v1/rollback?container=web');
+    expect([again.status, again.json().error]).toEqual([409, expect.stringContaining('forward=true permits it')]);
+    expect((await post('/v1/rollback?container=web&forward=true')).status).toBe(200);
   });
 
   test('goes on in the background when asked to', async () => {

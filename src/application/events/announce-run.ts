@@ -45,7 +45,9 @@ export function announceRun(
   function end(reached: Pick<Session, 'containers' | 'engines'>): Session {
     begin();
     const session: Session = { runId, trigger, ...times(), ...reached };
-    publish({ kind: 'scan_completed', runId, purpose, ...summarise(session), session, atMs: clock.nowMs() });
+    const wentBack = reached.containers.filter(({ outcome }) => outcome === 'went_back').length;
+    const counts = { ...summarise(session), ...(wentBack > 0 && { wentBack }) };
+    publish({ kind: 'scan_completed', runId, purpose, ...counts, session, atMs: clock.nowMs() });
     return session;
   }
 

@@ -39,7 +39,11 @@ type World = {
 export async function findPrevious(
   outside: Outside,
   settings: ServiceSettings,
-  { names, forward }: { readonly names: readonly string[]; readonly forward: boolean },
+  {
+    names,
+    forward,
+    suggests,
+  }: { readonly names: readonly string[]; readonly forward: boolean; readonly suggests: boolean },
   signal: AbortSignal | undefined,
 ): Promise<readonly StaleContainer[]> {
   const world = { outside, settings, signal };
@@ -47,7 +51,8 @@ export async function findPrevious(
   const found = new Map<string, StaleContainer>();
   for (const name of names) {
     const summary = listed.find((container) => container.name === name);
-    if (summary === undefined) throw refuse(name, `there is no container of this name${suggestionFor(name, listed)}`);
+    if (summary === undefined)
+      throw refuse(name, `there is no container of this name${suggests ? suggestionFor(name, listed) : ''}`);
     if (summary.id === outside.instance.containerId)
       throw refuse(name, 'this command runs in it: run it on the host, or in a container of its own');
     const last = await findLastUpdate(world, name, summary.id);

@@ -37,7 +37,12 @@ export function createRollback({ outside: world, settings, plan: planner, lock }
     try {
       const services = await findServicesBack(outside, settings, names, signal);
       const others = names.filter((name) => !services.some((service) => service.name === name));
-      const previous = await findPrevious(outside, settings, { names: others, forward }, signal);
+      const previous = await findPrevious(
+        outside,
+        settings,
+        { names: others, forward, suggests: trigger === 'command' },
+        signal,
+      );
       const rollBack = async (runId: string) => {
         order.onBegin?.(runId);
         const { plan } = await planner(previous, await listAll(outside, signal), signal);

@@ -89,6 +89,8 @@ type OneEvent =
       readonly kind: 'scan_completed';
       readonly runId: string;
       readonly purpose: ScanPurpose;
+      /** Containers that went back on request; absent without any. */
+      readonly wentBack?: number;
       /** The whole run; undefined for a check. */
       readonly session: Session | undefined;
       readonly atMs: number;

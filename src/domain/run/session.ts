@@ -108,16 +108,12 @@ export type SessionSummary = {
   readonly failed: number;
   readonly restarted: number;
   readonly skipped: number;
-  /** Containers that went back on request; absent without any. */
-  readonly wentBack?: number;
 };
 
 /** Counts outcomes; a rolled back container counts as failed, one that could not be checked as skipped. */
 export function summarise(session: Session): SessionSummary {
   const count = (...kinds: OutcomeKind[]) => session.containers.filter(({ outcome }) => kinds.includes(outcome)).length;
-  const wentBack = count('went_back');
   return {
-    ...(wentBack > 0 && { wentBack }),
     scanned: session.containers.length,
     updated: count('updated'),
     failed: count('failed', 'rolled_back'),

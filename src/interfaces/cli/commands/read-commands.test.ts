@@ -34,17 +34,18 @@ describe('containers()', () => {
   });
 
   test('leaves out the columns that say the same everywhere, and says it once', async () => {
-    const alike = ['web', 'db'].map((name) => ({ name, image: `${name}:1`, status: 'running', running: true }));
-    const { fake } = await look(['containers'], { 'containers/details': { containers: alike, count: 2, ...closing } });
+    const alike = ['web', 'db', 'api'].map((name) => ({ name, image: `${name}:1`, status: 'running', running: true }));
+    const { fake } = await look(['containers'], { 'containers/details': { containers: alike, count: 3, ...closing } });
     expect(fake.out().split('\n')).toEqual([
       'CONTAINER  IMAGE',
       'web        web:1',
       'db         db:1',
+      'api        api:1',
       '',
       'All of them: not checked yet, running',
       '',
     ]);
-    const one = { containers: alike.slice(0, 1), count: 1, ...closing };
+    const one = { containers: alike.slice(0, 2), count: 2, ...closing };
     expect((await look(['containers'], { 'containers/details': one })).fake.out()).toContain(
       'not checked yet  running',
     );

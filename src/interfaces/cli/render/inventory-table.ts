@@ -40,11 +40,11 @@ export function inventoryTable(
   });
 }
 
-/** The same table without the columns UPDATE and STATE if all of several rows say the same there; a note says it once. */
+/** The same table without the columns UPDATE and STATE if three or more rows all say the same there; a note says it once. */
 function withoutUniform(table: Table): InventoryTable {
   const uniform = table.columns.flatMap(({ title }, at) => {
     const texts = new Set(table.rows.map((row) => row[at]?.text ?? ''));
-    const isSame = table.rows.length > 1 && texts.size === 1 && (title === 'UPDATE' || title === 'STATE');
+    const isSame = table.rows.length > 2 && texts.size === 1 && (title === 'UPDATE' || title === 'STATE');
     return isSame ? [{ at, text: [...texts].join('') }] : [];
   });
   if (uniform.length === 0) return { ...table, note: '' };
