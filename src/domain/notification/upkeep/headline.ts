@@ -50,7 +50,7 @@ export function urgencyOf({ containers, news, error }: RunFacts): Urgency | unde
 /** The verb for one subject, and for several. */
 type Verbs = readonly [one: string, several: string];
 
-type Kind = OutcomeKind | 'available';
+export type Kind = OutcomeKind | 'available';
 
 /** In the order of a title. */
 const outcomes: Readonly<Record<Kind, Verbs>> = {
@@ -74,7 +74,8 @@ const repairs: Readonly<Record<RecoveredTransaction['result'], Verbs>> = {
   solved: ['needs no repair any more', 'updates need no repair any more'],
 };
 
-function kindOf({ outcome, from, to }: ContainerOutcome): Kind {
+/** The outcome, or `available` for a container that only has an update. */
+export function kindOf({ outcome, from, to }: ContainerOutcome): Kind {
   return outcome === 'skipped' && to !== undefined && to !== from ? 'available' : outcome;
 }
 

@@ -320,6 +320,7 @@ describe('a container that only has an update', () => {
         '  Release notes: https://github.com/acme/tv/releases',
     );
     expect(draft.markdown).toContain('1.2.0 → 1.3.0');
+    expect(draft.text).toMatch(/^1 with an update of 1 container, /);
     expect(draft.sections?.[0]?.items[0]?.text).toContain('Release notes: https://github.com/acme/tv/releases');
   });
 

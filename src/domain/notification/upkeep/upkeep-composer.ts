@@ -1,11 +1,10 @@
 import { formatDuration } from '../../text/duration.ts';
 import { printable } from '../../text/printable.ts';
-import type { OutcomeKind } from '../../run/session.ts';
 import { mostSevereLevel, isAtLeast, type MessageLevel, type MessageLine } from '../message.ts';
 import type { Composer, Draft, RunFacts, StartFacts } from '../run-facts.ts';
 import { formatMoment } from '../template/time/format.ts';
 import { Moment } from '../template/time/moment.ts';
-import { type HeadlineOptions, originOf, outcomeWords, titled, urgencyOf } from './headline.ts';
+import { type HeadlineOptions, type Kind, kindOf, originOf, outcomeWords, titled, urgencyOf } from './headline.ts';
 import { repairDraft } from './repairs.ts';
 import { inLocalTime, type Section, sectionsOf } from './paragraphs.ts';
 import { countsOf, datedSection, escapeMarkdown, markdownSection, plainParagraph, plainSection } from './print.ts';
@@ -86,13 +85,14 @@ function runDraft(
 }
 
 /** In the order of a summary. */
-const words: Readonly<Record<OutcomeKind, string>> = {
+const words: Readonly<Record<Kind, string>> = {
   failed: 'failed',
   rolled_back: 'rolled back',
   unknown: 'could not be checked',
   updated: 'updated',
   went_back: 'went back',
   restarted: 'restarted',
+  available: 'with an update',
   skipped: 'skipped',
   deferred: 'deferred',
   fresh: 'up to date',
@@ -100,7 +100,7 @@ const words: Readonly<Record<OutcomeKind, string>> = {
 
 /** `1 rolled back, 2 updated, 5 up to date of 8 containers, in 42s`. */
 function summaryOf({ containers, startedAtMs, endedAtMs }: RunFacts): string {
-  const outcomes = containers.map(({ outcome }) => outcome);
+  const outcomes = containers.map(kindOf);
   const total = containers.length === 1 ? '1 container' : `${containers.length} containers`;
   const seconds = Math.round((endedAtMs - startedAtMs) / 1000) * 1000;
   return `${countsOf(outcomes, words)} of ${total}, in ${formatDuration(seconds)}`;
