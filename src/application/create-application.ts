@@ -35,6 +35,7 @@ import { createHistory, eventsOf, type HistoryEntry } from './events/history.ts'
 import { createInventory } from './inventory/inventory.ts';
 import { createUnwatched } from './inventory/unwatched.ts';
 import { createLastChecks } from './inventory/last-checks.ts';
+import type { StoredCheck } from './inventory/stored-checks.ts';
 import { createLastOutcomes } from './inventory/last-outcomes.ts';
 import { createServiceRecovery } from './swarm/recover-services.ts';
 import { planServices } from './swarm/update-services.ts';
@@ -66,7 +67,10 @@ export function createApplication(
   const { clock } = world;
   const lock = createUpdateLock();
   const repairs = countRepairs();
-  const checks = createLastChecks();
+  const checks = createLastChecks((changed) => {
+    if (changed.length > 0) void memory.checks?.append(changed);
+  });
+  const loadChecks = async () => checks.restore((await memory.checks?.read()) ?? []);
   const outcomes = createLastOutcomes();
   const warnAboutUpdaters = memory.isReader === true ? () => {} : createUpdaterWarnings(outside, settings);
   const select = createSelectContainers(outside, settings, warnAboutUpdaters);
@@ -165,7 +169,7 @@ export function createApplication(
       await Promise.all([scheduler.keepUpdating(order, signal), repairLoop.run(signal)]);
     },
     follow: async (signal) => {
-      await history.load();
+      await Promise.all([history.load(), loadChecks()]);
       followedHistory ??= history.follow(clock, closing.signal);
       await engineCache.follow(signal);
     },
@@ -291,6 +295,8 @@ export type LifeOptions = FollowOptions & {
 export type Memory = {
   readonly decisions?: SharedRecords<DecisionRecord>;
   readonly history?: SharedRecords<HistoryEntry>;
+  /** The results of the last checks, by container. */
+  readonly checks?: SharedRecords<StoredCheck>;
   /** Times at which digests were first seen behind tags, for cooldowns. */
   readonly seenTags?: SharedRecords<SeenTag>;
   /** The process updates nothing, so another updater is no danger to its work. Default: false. */

@@ -64,6 +64,7 @@ export async function openFleet(
   const { history, seenTags } = shared ?? {};
   const memoryOf = (name: string) => ({
     ...(folder !== undefined && memory?.openDecisions(folder, { log }, name)),
+    ...(folder !== undefined && memory?.openChecks(folder, { log }, name)),
     ...(seenTags && { seenTags }),
     endsDecisions: command === 'run',
     isReader: command === 'check' || (settings.request.dryRun && !settings.request.verify),

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { createSharedRecords } from '../adapters/files/shared-records.ts';
 import { compactListings, type StoredListing, readStoredListing } from '../adapters/oci/tags/stored-listings.ts';
 import type { Memory } from '../application/create-application.ts';
+import { compactChecks, readStoredCheck } from '../application/inventory/stored-checks.ts';
 import type { HistoryEntry } from '../application/events/history.ts';
 import { compactHistory, readHistoryEntry } from '../application/events/kept-history.ts';
 import { compactSeenTags, readSeenTag } from '../domain/check/seen-tag.ts';
@@ -19,6 +20,7 @@ export function openMemory(folder: string, { clock, log }: Pick<Outside, 'clock'
   const seenTags = { read: readSeenTag, compact: compactSeenTags };
   return {
     ...openDecisions(folder, { log }),
+    ...openChecks(folder, { log }),
     history: createSharedRecords({ ...at(folder, 'history'), what: 'runs', log, ...history }),
     seenTags: createSharedRecords({ ...at(folder, 'seen-tags'), what: 'sightings', log, ...seenTags }),
   };
@@ -45,6 +47,13 @@ export function openDecisions(
   const name = engine === undefined ? 'decisions' : `decisions.${engine}`;
   const form = { read: readDecisionRecord, compact: compactRecords, mustBeWhole: true } as const;
   return { decisions: createSharedRecords({ ...at(folder, name), what: 'decisions', log, ...form }) };
+}
+
+/** Each engine of a fleet has its own file, as for decisions. */
+export function openChecks(folder: string, { log }: Pick<Outside, 'log'>, engine?: string): Pick<Memory, 'checks'> {
+  const name = engine === undefined ? 'checks' : `checks.${engine}`;
+  const form = { read: readStoredCheck, compact: compactChecks };
+  return { checks: createSharedRecords({ ...at(folder, name), what: 'checks', log, ...form }) };
 }
 
 function at(folder: string, name: string) {

@@ -117,8 +117,11 @@ export async function runCommand(configuration: Command, program: Program): Prom
 function withJitter(settings: Settings): Settings {
   const { schedule, scheduleJitterMs } = settings.run;
   const delayMs = Math.round(Math.random() * scheduleJitterMs);
-  return { ...settings, run: { ...settings.run, schedule: delayed(schedule, delayMs) } };
+  const startCheckDelayMs = Math.round(Math.random() * maxStartCheckDelayMs);
+  return { ...settings, run: { ...settings.run, schedule: delayed(schedule, delayMs), startCheckDelayMs } };
 }
+
+const maxStartCheckDelayMs = 3000;
 
 function isNotified({ notifications, run }: Settings): boolean {
   return notifications.urls.length > 0 && !run.healthCheck && run.finishUpdate === undefined;

@@ -1,6 +1,7 @@
 import { putNewest } from '../../domain/text/maps.ts';
 import { type ContainerOutcome, entryKeyOf, entryKinds } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
+import { type Digest, parseDigest } from '../../domain/reference/digest.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
 import { familiarReference, tryParseImageReference } from '../../domain/reference/image-reference.ts';
 import type { LastCheck, TrackedContainer } from '../../domain/inventory/inventory.ts';
@@ -17,9 +18,12 @@ import {
   wentBack,
   withRolledBack,
 } from './last-check-of.ts';
+import type { StoredCheck } from './stored-checks.ts';
 
 /** Results of the last checks. A result counts while its container runs the checked image. */
 export type LastChecks = {
+  /** Takes results of an earlier process, unless there are newer ones. */
+  readonly restore: (stored: readonly StoredCheck[]) => void;
   readonly noteChecked: (containers: readonly CheckedContainer[], atMs: number) => void;
   /** Notes updated containers, which run the newest image now, and versions that were rolled back. */
   readonly hear: (event: ServiceEvent) => void;
@@ -44,7 +48,7 @@ export type LastChecks = {
  * reference that it was created from does not. During an update the result from before stays, because the successor is
  * not proven; a container that somebody else has re-created with the newest known image is up to date.
  */
-export function createLastChecks(): LastChecks {
+export function createLastChecks(keep: (changed: readonly StoredCheck[]) => void = () => {}): LastChecks {
   const byId = new Map<string, Known>();
   const byName = new Map<string, Known>();
   /** The runs that update a container of this name. */
@@ -86,6 +90,7 @@ export function createLastChecks(): LastChecks {
       const checked = known.checked && { checked: withRolledBack(known.checked) };
       putNewest(map, key, { ...known, ...checked, check: { ...check, ...rolledBack } }, mostRemembered);
     }
+    keepNow([entryKeyOf(named)]);
   }
 
   /** After a rollback, the rolled-back version is the newer one. */
@@ -99,11 +104,25 @@ export function createLastChecks(): LastChecks {
     const newer = from === undefined ? {} : { latestVersion: from };
     const check = { ...notChecked, ...wentBack, ...newer, latestDigest, checkedAtMs: atMs };
     putNewest(byName, key, { image: familiar(image), imageId, check }, mostRemembered);
+    keepNow([key]);
     // A kept container comes back with its old id, whose stored result is outdated.
     for (const [id, { checked }] of byId) if (checked?.name === name) byId.delete(id);
   }
 
+  function keepNow(keys: readonly string[]): void {
+    keep(
+      keys.flatMap((key) => {
+        const known = byName.get(key);
+        return known === undefined ? [] : [{ key, image: known.image, imageId: known.imageId, check: known.check }];
+      }),
+    );
+  }
+
   return {
+    restore(stored) {
+      revision += 1;
+      for (const { key, ...known } of stored) if (!byName.has(key)) putNewest(byName, key, known, mostRemembered);
+    },
     noteChecked(containers, atMs) {
       revision += 1;
       for (const container of containers) {
@@ -112,6 +131,7 @@ export function createLastChecks(): LastChecks {
         putNewest(byId, id, known, mostRemembered);
         putNewest(byName, entryKeyOf(container), known, mostRemembered);
       }
+      keepNow(containers.map(entryKeyOf));
     },
     hear(event) {
       noteUpdating(event);
@@ -133,13 +153,16 @@ export function createLastChecks(): LastChecks {
       if (imageId === '' && containerId !== undefined) byId.delete(containerId);
       const check = { ...notChecked, ...found, checkedAtMs: event.atMs };
       putNewest(byName, key, { image, imageId, check }, mostRemembered);
+      keepNow([key]);
     },
     of,
     candidateOf(name) {
       for (const kind of entryKinds) {
-        const checked = byName.get(entryKeyOf({ name, kind }))?.checked;
-        const digest = checked && candidateDigest(checked);
-        if (digest !== undefined) return { digest, tag: tryParseImageReference(checked?.candidate ?? '')?.tag };
+        const known = byName.get(entryKeyOf({ name, kind }));
+        const checked = known?.checked;
+        const digest = checked === undefined ? storedCandidate(known?.check) : candidateDigest(checked);
+        if (digest !== undefined)
+          return { digest, tag: tryParseImageReference((checked ?? known?.check)?.candidate ?? '')?.tag };
       }
       return undefined;
     },
@@ -164,6 +187,12 @@ export function createLastChecks(): LastChecks {
     },
     revision: () => revision,
   };
+}
+
+/** The newer version of a result of an earlier process. */
+function storedCandidate(check: LastCheck | undefined): Digest | undefined {
+  if (check?.updateAvailable !== true) return undefined;
+  return parseDigest(check.candidateDigest ?? check.latestDigest);
 }
 
 function familiar(text: string): string {

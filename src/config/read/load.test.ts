@@ -96,6 +96,7 @@ const effects: Readonly<
   intervalMs: ['3600', 3_600_000, everyMs],
   schedule: ['@every 6h', 21_600_000, everyMs],
   scheduleJitterMs: ['5m', 300_000, (s) => s.run.scheduleJitterMs],
+  startCheck: ['false', false, (s) => s.run.startCheck],
   updateOnStart: ['true', true, (s) => s.run.updateOnStart],
   runOnce: ['true', true, (s) => s.run.once],
   finishUpdate: ['one', 'one', (s) => s.run.finishUpdate?.transaction],

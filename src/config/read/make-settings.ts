@@ -47,6 +47,7 @@ export function makeSettings(given: Given): SettingsResult {
       scheduleJitterMs: scheduleJitterOf(given),
       scheduleSource: scheduleSource(given),
       updateOnStart: values.updateOnStart,
+      startCheck: values.startCheck,
       finishUpdate: values.finishUpdate === undefined ? undefined : readHelperTask(values.finishUpdate),
       periodicPolls: values.httpPeriodicPolls,
       rounds: values.rounds,

@@ -64,6 +64,10 @@ export type RunSettings = {
   /** The flag or variable with the schedule. Undefined: there is none. */
   readonly scheduleSource: string | undefined;
   readonly updateOnStart: boolean;
+  /** Whether to check at the start what the API shows. */
+  readonly startCheck: boolean;
+  /** How long after the start, so that services that start together do not check together. */
+  readonly startCheckDelayMs?: number;
   /** The update that this helper finishes. Undefined outside of a helper. */
   readonly finishUpdate: HelperTask | undefined;
   /** Whether the schedule applies while the HTTP API is on. */

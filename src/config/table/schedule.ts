@@ -44,6 +44,13 @@ export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
       'Updates of --schedule begin up to this much later, by a delay that is drawn at the start, so that many services do not ask the registries in the same second',
     example: '5m',
   },
+  startCheck: {
+    kind: 'boolean',
+    flag: 'start-check',
+    default: true,
+    defaultMeaning: 'true with the API groups containers or dashboard',
+    meaning: 'Check at the start, without an update, so that the page and the API show the state of every container',
+  },
   updateOnStart: { kind: 'boolean', flag: 'update-on-start', meaning: 'Also update at the start' },
   runOnce: {
     kind: 'boolean',

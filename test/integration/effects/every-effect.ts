@@ -36,6 +36,7 @@ const keepOld = testsOf('integration/keep-old.test.ts');
 const remote = testsOf('integration/engine/remote.test.ts');
 const contexts = testsOf('integration/fleet/contexts.test.ts');
 const options = testsOf('integration/command-line/options-on-an-engine.test.ts');
+const startCheck = testsOf('integration/engine/start-check.test.ts');
 const commandLine = testsOf('integration/command-line/command-line-on-an-engine.test.ts');
 const privateRegistries = testsOf('integration/registries/private-registries.test.ts');
 const failedVersions = testsOf('integration/recovery/failed-versions.test.ts');
@@ -183,6 +184,7 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   intervalMs: commandLine('run updates at its interval, and ends with 0 when it is told to stop'),
   schedule: scheduled,
   scheduleJitterMs: none('when a run begins, not what it does'),
+  startCheck: startCheck('a service checks what it shows when it starts, once, and updates nothing'),
   updateOnStart: when('with --update-on-start at once, and not only when the interval is over'),
   runOnce: commandLine('run --run-once speaks through the log and ends with the outcome'),
   timeZone: scheduled,

@@ -39,7 +39,9 @@ export async function run(context: CommandContext): Promise<number> {
       schedule: why,
       nextRunAtMs: firstRunAtMs(schedule, context.clock.nowMs()),
     });
+    const checking = updateOnStart ? undefined : checkAtStart(context);
     await application.keepUpdating({ schedule, updateOnStart, ...(!schedule && { whyNone: why }) }, signal);
+    await checking;
     return exitCodes.done;
   } catch (error) {
     context.announceFailure?.(error);
@@ -51,6 +53,43 @@ export async function run(context: CommandContext): Promise<number> {
     stopLogging();
   }
 }
+
+/**
+ * Checks, without an update, the containers that the API would show without a result. Results that an earlier process
+ * has left are enough for a while, and a registry that asked for a pause gets it.
+ */
+async function checkAtStart({ application, settings, clock, log, signal }: CommandContext): Promise<void> {
+  const { startCheck, startCheckDelayMs = 0 } = settings.run;
+  const isShown = settings.http.groups.some((group) => group === 'containers' || group === 'dashboard');
+  if (!startCheck || !isShown) return;
+  try {
+    await application.follow(signal);
+    await clock.sleep(startCheckDelayMs, signal);
+    const { containers } = application.inventory();
+    const due = containers.filter((one) => isCheckDue(one, clock.nowMs()));
+    const engines = new Map<string | undefined, string[]>();
+    for (const { engine, name } of due)
+      engines.set(engine, [...(engines.get(engine) ?? []), name.replaceAll('.', String.raw`\.`)]);
+    for (const [engine, names] of engines) {
+      const where = engine === undefined ? {} : { engines: [engine] };
+      const isAll = due.length === containers.length && engine === undefined;
+      await application.check({ images: [], containers: isAll ? [] : names, ...where, trigger: 'start' }, signal);
+    }
+  } catch (error) {
+    if (!signal.aborted)
+      log.warn('The check at the start failed; the next one is the next update or request', { error });
+  }
+}
+
+function isCheckDue({ checkedAtMs, retryAtMs = 0 }: CheckTimes, nowMs: number): boolean {
+  if (checkedAtMs === undefined || checkedAtMs > nowMs) return true;
+  return retryAtMs <= nowMs && nowMs - checkedAtMs >= recentMs;
+}
+
+type CheckTimes = { readonly checkedAtMs: number | undefined; readonly retryAtMs?: number };
+
+/** A service that is restarted again and again must not ask the registries each time. */
+const recentMs = 15 * 60_000;
 
 /** Runs in a helper container, which the engine restarts after an exit code other than 0. */
 async function finishUpdate(

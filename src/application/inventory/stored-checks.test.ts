@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest';
+import { digestOf, idOf } from '../../../test/support/scene/builders.ts';
+import { checkedContainer } from '../../../test/support/scene/fake-application.ts';
+import { createLastChecks } from './last-checks.ts';
+import { compactChecks, readStoredCheck, type StoredCheck } from './stored-checks.ts';
+
+const held = checkedContainer('web', {
+  id: idOf('web'),
+  imageId: digestOf('image web'),
+  status: 'held',
+  hold: 'approval',
+  reason: 'Waits for approval',
+  updateAvailable: true,
+  latestDigest: digestOf('next'),
+  candidate: 'web:2',
+  candidateKind: 'major',
+  latestVersion: '2.0',
+});
+const tracked = { id: idOf('made anew'), name: 'web', image: 'web:1', imageId: digestOf('image web') };
+
+/** What the file keeps of a check. */
+function kept(): readonly StoredCheck[] {
+  const written: string[] = [];
+  createLastChecks((changed) => void written.push(...changed.map((one) => JSON.stringify(one)))).noteChecked(
+    [held],
+    1234,
+  );
+  return written.flatMap((line) => readStoredCheck(JSON.parse(line)) ?? []);
+}
+
+describe('the checks of an earlier process', () => {
+  test('are those of this one, and a person may decide about them', () => {
+    const before = createLastChecks();
+    before.noteChecked([held], 1234);
+    const checks = createLastChecks();
+    checks.restore(kept());
+    expect(checks.of(tracked)).toEqual(before.of(tracked));
+    expect(checks.candidateOf('web')).toEqual(before.candidateOf('web'));
+    expect(checks.candidateOf('web')?.tag).toBe('2');
+  });
+
+  test('count for no other image, and not where a newer check is known', () => {
+    const checks = createLastChecks();
+    checks.noteChecked([{ ...held, reason: 'Newer' }], 5000);
+    checks.restore(kept());
+    expect(checks.of(tracked)).toMatchObject({ reason: 'Newer', checkedAtMs: 5000 });
+    const other = createLastChecks();
+    other.restore(kept());
+    expect(other.of({ ...tracked, imageId: digestOf('other') }).checkedAtMs).toBeUndefined();
+  });
+
+  test('an update is kept too', () => {
+    const written: StoredCheck[] = [];
+    const checks = createLastChecks((changed) => void written.push(...changed));
+    checks.noteChecked([held], 1234);
+    const newImageId = digestOf('next image');
+    const outcome = { ...updatedOutcome, newImageId, newDigest: digestOf('next') };
+    checks.hear({ kind: 'update_completed', runId: 'r', outcome, atMs: 2000 });
+    expect(compactChecks(written)).toMatchObject([{ key: 'web', imageId: newImageId, check: { staleness: 'fresh' } }]);
+  });
+
+  test.each([
+    undefined,
+    'text',
+    {},
+    { key: 'web', image: 'web:1', imageId: 'x', check: {} },
+    { key: 'web', image: 'web:1', imageId: 'x', check: { staleness: 'new', stale: false } },
+    { key: 'x'.repeat(6000), image: 'web:1', imageId: 'x', check: kept()[0]?.check },
+  ])('a record that is none is left out: %j', (value) => {
+    expect(readStoredCheck(value)).toBeUndefined();
+  });
+
+  test('a part that is not of its kind is left out', () => {
+    const [one] = kept();
+    const strange = { ...one, check: { ...one?.check, hold: 'whatever', releasedAtMs: 'soon', sourceUrl: 5, more: 1 } };
+    const { hold: _, ...check } = one?.check ?? {};
+    expect(readStoredCheck(strange)?.check).toEqual(check);
+  });
+});
+
+const updatedOutcome = {
+  name: 'web',
+  image: 'web:1',
+  outcome: 'updated',
+  reason: '',
+  oldImageId: '',
+  oldDigest: '',
+} as const;
