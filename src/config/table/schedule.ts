@@ -50,6 +50,7 @@ export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
     default: true,
     defaultMeaning: 'true with the API groups containers or dashboard',
     meaning: 'Check at the start, without an update, so that the page and the API show the state of every container',
+    example: 'false',
   },
   updateOnStart: { kind: 'boolean', flag: 'update-on-start', meaning: 'Also update at the start' },
   runOnce: {

@@ -81,6 +81,7 @@ describeInLab('the check at the start', (lab) => {
 
   test.each([
     ['with --no-start-check', 'containers', ['--no-start-check']],
+    ['with --start-check=false', 'containers', ['--start-check=false']],
     ['of groups that show no containers', 'health,update', []],
   ])('a service %s does not check', { timeout: 60_000 }, async (_, groups, more) => {
     await stale('web');
