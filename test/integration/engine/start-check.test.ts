@@ -8,7 +8,7 @@ import { effectsScene } from '../effects/scene.ts';
 
 type Entry = {
   readonly name: string;
-  readonly status?: string;
+  readonly started_at?: string;
   readonly checked_at?: string;
   readonly reason?: string;
 };
