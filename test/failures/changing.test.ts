@@ -325,7 +325,7 @@ describe('starting the new container', () => {
       expect(tags['web:1']).toBe(stage.before.get('web')!.imageId);
       const again = await stage.update({ settings: { cleanup: true } });
       expect(again.outcomes).toEqual({ web: 'skipped', other: 'fresh' });
-      expect(again.of('web').reason).toContain('it is not tried again before the tag moves on');
+      expect(again.of('web').reason).toContain('Upkeep will not retry it until a newer image is published');
       expect(again.connection.calls.map(({ kind }) => kind)).not.toContain('stopContainer');
     },
   );

@@ -59,7 +59,7 @@ describeInLab('an update of its own container', (lab) => {
     expect(await names()).toEqual(['upkeep']);
     const log = await logOf(engine, 'upkeep');
     expect(log).toContain('broken');
-    await waitForLine('is not tried again');
+    await waitForLine('will not retry it');
   });
 
   test('is told of by the new version, to those whom the label of its container names', async () => {

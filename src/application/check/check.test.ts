@@ -231,7 +231,7 @@ describe('createCheck()', () => {
     const report = await check({ ...everything, containers: ['app', 'nobody'] });
     expect(report.containers.map(({ name }) => name)).toEqual(['app']);
     expect(report.unmatched).toEqual([
-      { filter: 'nobody', reason: 'No container is called "nobody"; the containers are "app"' },
+      { filter: 'nobody', reason: 'There is no container named "nobody"; the containers are "app"' },
     ]);
   });
 

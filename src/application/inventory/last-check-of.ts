@@ -28,7 +28,7 @@ const heldAsFailed = {
   status: 'held',
   hold: 'failed',
   reason:
-    'The newer version failed here and was rolled back: it is not tried again before there is another one, or with --retry-failed',
+    'The newer version failed here and was rolled back: Upkeep will not retry it until a newer image is published; --retry-failed retries it now',
 } as const;
 
 const { status: staleness, ...failed } = heldAsFailed;
@@ -39,7 +39,7 @@ export const wentBack = {
   staleness: 'held',
   hold: 'went-back',
   reason:
-    'Somebody went back from the newer version: it is not applied again before there is another one, or with --retry-failed',
+    'Somebody went back from the newer version: Upkeep will not apply it until a newer image is published; --retry-failed applies it now',
   stale: false,
   updateAvailable: true,
 } as const;

@@ -103,7 +103,7 @@ describe('an update', () => {
     const refused = application.update({ ...only('web', 'wbe'), refuseUnmatched: true });
     await expect(refused).rejects.toMatchObject({
       code: 'not-found',
-      message: 'Cannot update "wbe": no container is called "wbe"; did you mean "web"?',
+      message: 'Cannot update "wbe": there is no container named "wbe"; did you mean "web"?',
     });
     expect(process.connection.calls).toEqual([]);
     expect(outcomes(await application.update(only('web', 'wbe')))).toEqual({ web: 'updated' });
@@ -218,7 +218,7 @@ describe('an update', () => {
     release(scene, 'app');
     const { application, complaints } = serviceIn(scene);
     expect((await application.update(only('ap'))).containers).toEqual([]);
-    expect(complaints).toEqual(['No container is called "ap"; did you mean "app"?']);
+    expect(complaints).toEqual(['There is no container named "ap"; did you mean "app"?']);
   });
 
   test('skips what depends on a container whose update failed, and what depends on that', async () => {

@@ -44,7 +44,7 @@ describe('applyFilters()', () => {
         { filter: 'off', reason: 'Container "off" is not watched: it is disabled by its label' },
         {
           filter: 'nobody',
-          reason: expect.stringMatching(/^No container is called "nobody"; the containers are "web", /) as string,
+          reason: expect.stringMatching(/^There is no container named "nobody"; the containers are "web", /) as string,
         },
         {
           filter: 'NOT A REFERENCE',

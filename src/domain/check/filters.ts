@@ -69,7 +69,7 @@ function whyNoName(
 ): string {
   const known = unwatched.find(({ container }) => matches(container.name));
   if (known !== undefined) return `Container ${quoted(known.container.name)} is not watched: it ${known.reason}`;
-  return `No container is called ${quoted(filter)}${suggestionFor(filter, all)}`;
+  return `There is no container named ${quoted(filter)}${suggestionFor(filter, all)}`;
 }
 
 /** A container by its name, and if it is of Compose by its service and project. */

@@ -130,7 +130,7 @@ describe('a version that failed in the container before', () => {
     { tags: [failedVersionTag('web', digestOf('config 2'), nowMs - day) ?? '', 'app:1'] },
   ]);
   const reason =
-    'A newer image of "app:1" is available, but failed and was rolled back here on 2026-01-30T12:00Z: it is not tried again before the tag moves on, or with --retry-failed';
+    'A newer image of "app:1" is available, but failed here on 2026-01-30T12:00Z and was rolled back: Upkeep will not retry it until a newer image is published; --retry-failed retries it now';
 
   test.each(['digest', 'manifestDigest', 'configDigest'] as const)('is held when its %s is that image', (name) => {
     const latest = { configDigest: digestOf('config 9'), [name]: digestOf('config 2') };

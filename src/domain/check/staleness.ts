@@ -166,7 +166,7 @@ function judgeBySettings(
   subject: CheckSubject,
   newer: string,
   failed: FailedVersion | undefined,
-  until = 'the tag moves on',
+  until = 'a newer image is published',
 ): Verdict {
   const monitored = `${newer}; monitored only`;
   if (subject.inForce.monitorOnly && !subject.ignoresMonitorOnly) return held(monitored, 'monitor-only', subject);
@@ -177,12 +177,12 @@ function judgeBySettings(
   if (failed === undefined) return stale;
   const [why, hold] =
     failed.askedBy === undefined
-      ? ([`failed and was rolled back here on ${printTime(failed.atMs)}: it is not tried`, 'failed'] as const)
+      ? ([`failed here on ${printTime(failed.atMs)} and was rolled back: Upkeep will not retry it`, 'failed'] as const)
       : ([
-          `${requesterOf(failed.askedBy)} went back from it on ${printTime(failed.atMs)}: it is not applied`,
+          `${requesterOf(failed.askedBy)} went back from it on ${printTime(failed.atMs)}: Upkeep will not apply it`,
           'went-back',
         ] as const);
-  const reason = `${newer}, but ${why} again before ${until}, or with --retry-failed`;
+  const reason = `${newer}, but ${why} until ${until}; --retry-failed retries it now`;
   if (!subject.retryFailed) return held(reason, hold, subject);
   return stale.otherwise === undefined ? { ...stale, otherwise: { reason, hold, eligibleAtMs: undefined } } : stale;
 }

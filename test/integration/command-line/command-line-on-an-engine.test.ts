@@ -24,7 +24,7 @@ describeInLab('the command line on a real engine', (lab) => {
   });
 
   test.each([
-    [['web', 'wbe'], 'Cannot update "wbe": no container is called "wbe"'],
+    [['web', 'wbe'], 'Cannot update "wbe": there is no container named "wbe"'],
     [
       ['--image', `${registry.host}/command-line/wbe`],
       `Cannot update "${registry.host}/command-line/wbe": no watched container`,
