@@ -284,8 +284,8 @@ function isInYears({ numbers: [year = 0, month = 0] }: VersionTag): boolean {
 
 /**
  * Whether a number without a word may change to that of another tag. The number of another program repeats: Node-RED's
- * `-18`, `-20` and `-22` are versions of Node. A build begins at 0 or 1 with each version, or rises with the versions of
- * a line.
+ * `-18`, `-20` and `-22` are versions of Node. A build begins at 0 or 1 with each version, rises with the versions of a
+ * line, or is in one version only.
  */
 function readCounts(own: VersionTag, all: readonly VersionTag[]): (next: VersionTag) => boolean {
   const byVersion = new Map<string, { readonly version: VersionTag; readonly counts: Set<number> }>();
@@ -306,10 +306,12 @@ function readCounts(own: VersionTag, all: readonly VersionTag[]): (next: Version
       line.every(({ counts: later }, at) => at === 0 || Math.min(...later) > Math.max(...(line[at - 1]?.counts ?? [])))
     );
   };
+  const isOfOneVersion = areOfOneVersion(rising.map(({ counts }) => counts));
   return (next) => {
     const [number = 0, ...others] = next.suffix.bare;
     if (compareNumbers(next.suffix.bare, own.suffix.bare) === 0) return true;
     if (others.length > 0) return false;
+    if (isOfOneVersion) return true;
     const counts = byVersion.get(keyOf(next))?.counts ?? new Set();
     let count = 1;
     while (count <= number && counts.has(count)) count += 1;
@@ -320,6 +322,18 @@ function readCounts(own: VersionTag, all: readonly VersionTag[]): (next: Version
     return rises;
   };
 }
+
+/**
+ * Whether the numbers count the builds of a repository, as Zammad's `6.3.1-58`, `-61` and `-72` do: one version has many, and
+ * none is in two versions. The version of another program is in all that were made with it.
+ */
+function areOfOneVersion(versions: readonly ReadonlySet<number>[]): boolean {
+  const all = versions.flatMap((counts) => [...counts]);
+  const hasMany = versions.some(({ size }) => size >= minBuilds);
+  return versions.length >= minLine && hasMany && new Set(all).size === all.length;
+}
+
+const minBuilds = 3;
 
 /** Fewer versions may rise together with another program by chance. */
 const minLine = 4;
