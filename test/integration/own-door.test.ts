@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vi
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import type { LabEngine } from '../lab/engine/engine.ts';
 import { imageIdOf } from '../lab/engine/image-id.ts';
+import { isPodman } from '../lab/engine/podman.ts';
 import { createFaultProxy } from '../lab/proxy/fault-proxy.ts';
 import type { LabRegistry } from '../lab/registry/registry.ts';
 import { type ProxyOptions, startBehindProxy } from '../support/scene/behind-a-proxy.ts';
@@ -11,20 +12,22 @@ import { logOf, socketProxyImage, upkeepImage } from '../support/scene/upkeep-in
 /** Upkeep in a container of a real engine, which it reaches through a proxy of the socket alone. */
 describeInLab('an update of the engine’s door', (lab) => {
   let engine: LabEngine;
-  let registry: LabRegistry;
+  let registry: LabRegistry | undefined;
   beforeAll(async () => {
-    registry = await lab.startRegistry({ address: '198.18.0.1' });
-    engine = await lab.startEngine({ name: 'door', args: ['--insecure-registry', '198.18.0.0/16'] });
+    // Podman has no registry that its networks reach: its containers here are in the network of the host.
+    registry = isPodman ? undefined : await lab.startRegistry({ address: '198.18.0.1' });
+    const args = isPodman ? [] : ['--insecure-registry', '198.18.0.0/16'];
+    engine = await lab.startEngine({ name: 'door', args });
   });
   afterEach(() => engine.clear());
   afterAll(async () => {
     await engine.remove();
-    await registry.remove();
+    await registry?.remove();
   });
 
   const start = (options: Partial<ProxyOptions> = {}) =>
     startBehindProxy(
-      { engine, registry },
+      { engine, registry: registry ?? lab.registry },
       { socket: engine.socket, repository: 'door/up', next: socketProxyImage('v2'), ...options },
     );
 
@@ -70,7 +73,12 @@ describeInLab('an update of the engine’s door', (lab) => {
     },
   };
 
-  test.each(Object.entries(ways))('failure 42: a helper replaces it, reached by %s', async (_, options) => {
+  const onEngine = isPodman
+    ? Object.entries(ways).filter(([, { door }]) => door?.host === onHost)
+    : Object.entries(ways);
+  const withNetworks = test.skipIf(isPodman);
+
+  test.each(onEngine)('failure 42: a helper replaces it, reached by %s', async (_, options) => {
     const { name = 'socket-proxy' } = options;
     const { door, nextDoor, upkeep } = await start(options);
     const before = (await engine.inspect(door))!;
@@ -80,10 +88,10 @@ describeInLab('an update of the engine’s door', (lab) => {
     expect(after.HostConfig).toEqual(before.HostConfig);
     expect(await states()).toEqual([`/${name} running`, '/upkeep running']);
     expect((await engine.inspect('upkeep'))!.Id).toBe(upkeep);
-    expect(log).toContain(`\\"${name}\\" was updated from v1 to v2`);
+    expect(log).toMatch(new RegExp(`"${name}\\\\" was updated from \\S+ to v2`));
   });
 
-  test.each([
+  withNetworks.each([
     ['ends at once', { Entrypoint: ['sh', '-c', 'exit 3'] }, 'exited with code 3'],
     ['passes no call on', { Env: ['PATH=/usr/bin:/bin', 'TARGET=/nowhere'] }, 'cannot be reached through it'],
     ['listens at another port', { Env: ['PATH=/usr/bin:/bin', 'LISTEN=4000'] }, 'cannot be reached through it'],
@@ -98,14 +106,14 @@ describeInLab('an update of the engine’s door', (lab) => {
     expect(await states()).toEqual(['/socket-proxy running', '/upkeep running']);
   });
 
-  test('failure 42: Upkeep itself is replaced after its door, in the same run', async () => {
+  withNetworks('failure 42: Upkeep itself is replaced after its door, in the same run', async () => {
     const { nextDoor } = await start({ nextUpkeep: upkeepImage('v2') });
     await waitForLine('Upkeep itself was updated from v1 to v2');
     expect((await engine.inspect('socket-proxy'))!.Image).toBe(imageIdOf(nextDoor));
     expect(await states()).toEqual(['/socket-proxy running', '/upkeep running']);
   });
 
-  test('failure 42: it is left alone, with the reason, where self-update is off', async () => {
+  withNetworks('failure 42: it is left alone, with the reason, where self-update is off', async () => {
     const { door } = await start({ cmd: ['--no-self-update'] });
     const log = await waitForLine('2 containers checked, 0 updated, 0 failed');
     expect(log).toContain(
@@ -115,7 +123,7 @@ describeInLab('an update of the engine’s door', (lab) => {
     expect(await states()).toEqual(['/socket-proxy running', '/upkeep running']);
   });
 
-  test('failure 42: it stays as it is where the proxy forbids the mount of the helper', async () => {
+  withNetworks('failure 42: it stays as it is where the proxy forbids the mount of the helper', async () => {
     const socketPath = `${engine.dir}/no-mounts.sock`;
     const proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: engine.socket } });
     onTestFinished(() => proxy.close());

@@ -225,6 +225,25 @@ describe('ownWays()', () => {
     expect(ownWays(facts).get(gate!)?.byHand).toContain('no mount of it has the socket');
   });
 
+  test('on Podman, whose list shows no network of the host, its proxies are found by an inspection', () => {
+    const onHost = { networkMode: '', ...reach({ mounts: [{ source: '/tmp', target: '/x' }] }) };
+    const containers = [
+      containerSummary('upkeep', onHost),
+      containerSummary('gate', onHost),
+      containerSummary('web', reach({ networks: [at('10.88.0.2')] })),
+    ];
+    const [upkeep, gate] = containers.map(({ id }) => id);
+    const routes = { own: tcp('127.0.0.1', 2375, '127.0.0.1'), others: [] };
+    const facts = { containers, ownId: upkeep, routes };
+    expect(doubtfulWays(facts)).toEqual([upkeep, gate]);
+    const host = { NetworkMode: 'host' };
+    const inspected = new Map([
+      [upkeep!, inspectedContainer('upkeep', { host })],
+      [gate!, inspectedContainer('gate', { host, config: { Env: ['LISTEN=2375'] }, mounts: [asMount(socket)] })],
+    ]);
+    expect([...ownWays({ ...facts, inspected }).keys()]).toEqual([gate]);
+  });
+
   test.each<readonly [what: string, own: EngineRoute, cast: Cast]>([
     [
       'the socket of the engine',

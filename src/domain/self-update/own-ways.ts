@@ -65,7 +65,7 @@ function helpFor(
 
 /**
  * Ids of the containers that must be inspected to find the ways: the list shows no ports of a container in the network
- * of the host, and on Podman no mounts at all. Empty where this process uses the engine's own socket.
+ * of the host, and Podman's not even that it is there, or no mounts at all. Empty where this process uses the engine's own socket.
  */
 export function doubtfulWays({ containers, ownId, routes }: Omit<OwnWayFacts, 'inspected'>): readonly string[] {
   if (routes === undefined) return [];
@@ -76,22 +76,29 @@ export function doubtfulWays({ containers, ownId, routes }: Omit<OwnWayFacts, 'i
   const own = containers.find(({ id }) => id === ownId);
   const others = alive.filter(({ id }) => id !== ownId);
   const entrances = entrancesOf(route, { others, own, isOwnEngine: true, inspected: new Map() });
-  const hosts = others.filter(isInHostNetwork);
+  const hosts = alive.filter((one) => (one.id !== ownId && isInHostNetwork(one)) || hasUnknownNetwork(one));
   if (showsMounts) return entrances.every(isInHostNetwork) ? hosts.map(({ id }) => id) : [];
   const isNear = (one: ContainerSummary) =>
     entrances.some((door) => shareNetwork(one, door)) || (own !== undefined && sharesNamespace(one, own));
   return [...new Set([...entrances, ...others.filter(isNear), ...hosts])].map(({ id }) => id);
 }
 
-/** With the mounts that an inspection shows. */
+/** Podman's list does not tell the network of the host, or of another container, from none. */
+function hasUnknownNetwork({ networkMode, reach }: ContainerSummary): boolean {
+  return networkMode === '' && (reach?.networks.length ?? 0) === 0;
+}
+
+/** With the mounts and the network that an inspection shows. */
 function withInspection(one: ContainerSummary, container: Container | undefined): ContainerSummary {
   if (container === undefined) return one;
   const { ports = [], networks = [] } = one.reach ?? {};
-  const mounts = container.settings.Mounts.map(({ Source, Destination }) => ({
+  const { HostConfig, Mounts } = container.settings;
+  const networkMode = one.networkMode || (HostConfig.NetworkMode ?? '');
+  const mounts = Mounts.map(({ Source, Destination }) => ({
     source: Source ?? '',
     target: Destination,
   }));
-  return { ...one, reach: { ports, networks, mounts } };
+  return { ...one, networkMode, reach: { ports, networks, mounts } };
 }
 
 type Seen = {
