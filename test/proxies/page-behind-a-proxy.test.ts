@@ -1,6 +1,6 @@
 import { request } from 'node:https';
 import type { BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { openBrowser } from '../browser/browser.ts';
 import { home, startHome } from '../browser/home.ts';
 import { row } from '../browser/stage.ts';
@@ -36,6 +36,9 @@ describeWithProxies.each(proxyNames)('the page behind %s', (name) => {
     await withBasePath.stop();
     built.remove();
   });
+
+  // Of an address with a port, too: cookies are for the host.
+  afterEach(() => browser.context.clearCookies());
 
   const start = (way: Way) =>
     startProxy(name, way, { service: (way === 'base-path' ? withBasePath : service).port, signOn });
