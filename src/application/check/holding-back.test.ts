@@ -525,3 +525,45 @@ describe('decisions that cannot be read', () => {
     expect(reasons(session)['web']).toContain('its disk does not answer');
   });
 });
+
+describe('a person who asks for a container', () => {
+  const asked = (name: string): UpdateRequest => ({ ...only(name), trigger: 'http', byPerson: true });
+
+  test.each<[string, Readonly<Record<string, string>>]>([
+    ['an approval', { 'upkeep.approve': 'true' }],
+    ['a cooldown', { 'upkeep.cooldown-delay': '7d' }],
+    ['a window', { 'upkeep.window': 'Sat 01:00-02:00' }],
+    ['monitor-only', { 'upkeep.monitor-only': 'true' }],
+  ])('need not wait for %s', async (_, labels) => {
+    const scene = createSandboxScene();
+    await run(scene, 'app', labels);
+    scene.registry.store.publish('app:1', { version: '2', createdAtMs: scene.clock.nowMs() });
+    const { application } = start(scene);
+    await application.check(everything);
+    expect(outcomes(await application.update(only('app'))).app).not.toBe('updated');
+    expect(outcomes(await application.update(asked('app')))).toEqual({ app: 'updated' });
+  });
+
+  test('has approved the version that was shown, and no later one', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'app', { 'upkeep.approve': 'true' });
+    release(scene, 'app', '2');
+    const { application } = start(scene);
+    await application.check(everything);
+    release(scene, 'app', '3');
+    const session = await application.update(asked('app'));
+    expect(reasons(session).app).toMatch(/approval/);
+    // The run has shown it.
+    expect(outcomes(await application.update(asked('app')))).toEqual({ app: 'updated' });
+  });
+
+  test('does not lift what another person has skipped', async () => {
+    const scene = createSandboxScene();
+    await run(scene, 'app');
+    release(scene, 'app');
+    const { application } = start(scene);
+    await application.check(everything);
+    await decide(application, 'skip', 'app');
+    expect(reasons(await application.update(asked('app'))).app).toMatch(/skipped/i);
+  });
+});
