@@ -1,8 +1,10 @@
 import { afterEach, expect, test } from 'vitest';
 import { permissionNames, permissions } from '../../src/domain/outside/permission.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
-import type { ProxiedCall } from '../lab/proxy/fault-proxy.ts';
+import { createFaultProxy, type ProxiedCall } from '../lab/proxy/fault-proxy.ts';
 import { catalogue } from '../lab/registry/catalogue.ts';
+import { apiToken, ask } from '../support/http/http-scene.ts';
+import { startUpkeep } from '../support/scene/run-upkeep.ts';
 import { setRealStage } from './rig/real-stage.ts';
 
 const versions = { good: catalogue['plain-v2'], failing: catalogue.unstartable } as const;
@@ -13,7 +15,8 @@ const matrix = permissionNames.flatMap((name) =>
     (['good', 'failing'] as const).map((version) => ({ name, call: permissions[name].call, status, version })),
   ),
 );
-const drawn = process.env['UPKEEP_PERMISSIONS'] === 'all' ? matrix : matrix.filter((_, place) => place % 11 === 3);
+const isWhole = process.env['UPKEEP_PERMISSIONS'] === 'all';
+const drawn = isWhole ? matrix : matrix.filter((_, place) => place % 11 === 3);
 
 /** The outcomes without the permission, by its need and the new version. */
 const outcomes = {
@@ -52,6 +55,83 @@ describeInLab('a proxy before a real engine forbids one call', (lab) => {
         web: version === 'good' ? (isLater ? 'fresh' : 'updated') : isLater ? 'skipped' : 'rolled_back',
       });
       expect(await stage.harm()).toEqual([]);
+    },
+  );
+});
+
+/** The service as a process, to which a person gives the permission after a while. */
+const moments = ['from its start on', 'from the first stop on'] as const;
+const served = matrix.flatMap((one) => moments.map((moment) => ({ ...one, moment })));
+const drawnServed = isWhole
+  ? served
+  : served.filter(({ name }, place) => place % 74 === 5 || (name === 'start' && place % 12 === 1));
+
+describeInLab('the service behind a proxy that forbids one call', (lab) => {
+  const ends: (() => Promise<unknown>)[] = [];
+  afterEach(async () => {
+    for (const end of ends.splice(0).toReversed()) await end();
+    await lab.engine.clear();
+  });
+
+  async function serve(socket: string) {
+    const tokens = ['--http-api-token', apiToken, '--http-api-events-token', `${apiToken}-events`];
+    const api = ['--http-api-endpoints', 'all', '--http-api-host', '127.0.0.1', '--http-api-port', '0', ...tokens];
+    const { child, ended, seen, output } = startUpkeep(['run', ...api, '--health-window', '500ms'], { socket });
+    ends.push(async () => {
+      child.kill('SIGTERM');
+      return ended;
+    });
+    await seen('"listening"');
+    const [, url = ''] = /"address":"([^"]+)"/.exec(output()) ?? [];
+    const update = async () => {
+      const { status, text } = await ask(url, '/v1/update?container=web', { method: 'POST' });
+      const { containers = [] } = status === 200 ? JSON.parse(text) : {};
+      const web = (containers as { name: string; outcome: string }[]).find(({ name }) => name === 'web');
+      return { status, text, outcome: web?.outcome };
+    };
+    return { output, update, ready: () => ask(url, '/readyz') };
+  }
+
+  test.each(drawnServed)(
+    'set-up $call is forbidden with $status $moment, and the new version is $version: it heals within a minute of the grant',
+    async ({ name, call, status, version, moment }) => {
+      const stage = await setRealStage(lab, { web: { next: versions[version] } });
+      const socketPath = `${lab.dir}/served.sock`;
+      const proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: lab.engine.socket } });
+      ends.push(proxy.close);
+      let isForbidden = moment === 'from its start on';
+      proxy.arm({
+        at: (one) => {
+          const forbids = isForbidden && isCall(one, call);
+          if (one.change !== undefined && /\/stop(?:\?|$)/.test(one.path)) isForbidden = true;
+          return forbids;
+        },
+        times: Infinity,
+        fault: { kind: 'answer', when: 'before', status, body: '<html><h1>no</h1></html>' },
+      });
+      const service = await serve(socketPath);
+      const first = await service.update();
+      const ready = await service.ready();
+      const told = first.text + ready.text + service.output();
+      expect(told).not.toContain('<h1>');
+      const isUp = (await lab.engine.inspect('web'))?.State.Running === true;
+      if (moment === 'from its start on') expect(isUp, told).toBe(true);
+      // What is down, or was not done, is said.
+      const isDone = first.outcome === 'updated' || (version === 'failing' && first.outcome === 'rolled_back');
+      if (!isUp) expect(ready.text, told).toContain('"down"');
+      if (permissions[name].needed === 'always' && moment === 'from its start on') {
+        expect(isDone, told).toBe(false);
+        expect(told).toContain(call.replace(/\{.*/, ''));
+      }
+
+      proxy.disarm();
+      const within = { timeout: 60_000, interval: 500 };
+      await expect.poll(stage.harm, within).toEqual([]);
+      const settled = version === 'good' ? ['updated', 'fresh'] : ['rolled_back', 'skipped'];
+      await expect.poll(async () => settled.includes((await service.update()).outcome ?? ''), within).toBe(true);
+      await expect.poll(async () => (await service.ready()).text, within).not.toContain('"down"');
+      expect(await stage.harm(), service.output()).toEqual([]);
+      expect(await stage.isReplaced('web')).toBe(version === 'good');
     },
   );
 });
