@@ -159,6 +159,7 @@ describeInBrowser('the table', () => {
     test('axe finds nothing wrong with the sign-in', async () => {
       const page = await stage.context.newPage();
       await page.emulateMedia({ colorScheme });
+      await stage.context.clearCookies();
       await page.goto(stage.service.url);
       await page.locator('#signin').waitFor();
       expect(await violations(page)).toEqual([]);

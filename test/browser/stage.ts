@@ -56,7 +56,8 @@ export async function openPage(context: BrowserContext, url: string, options: Op
   await page.emulateMedia({ ...(colorScheme && { colorScheme }), ...(reducedMotion && { reducedMotion }) });
   await page.goto(`${url}/${at}`);
   // The browser of the stage may be signed in already.
-  await page.locator('#signin:not([hidden]), #table:not([aria-busy])').first().waitFor();
+  const isReady = page.locator('#signin:not([hidden]), #table:not([aria-busy])').first();
+  await isReady.waitFor({ state: 'attached' });
   if (await page.locator('#signin').isVisible()) await signIn(page, apiToken);
   await page.locator('#signin').waitFor({ state: 'hidden' });
   await page.locator('#table[aria-busy]').waitFor({ state: 'detached' });
