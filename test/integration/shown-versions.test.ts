@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import { hasContainerdStore } from '../lab/engine/image-id.ts';
+import { isPodman } from '../lab/engine/podman.ts';
 import { webServer } from '../lab/registry/catalogue.ts';
 import { pushImage } from '../lab/registry/push.ts';
 import { runUpkeep } from '../support/scene/run-upkeep.ts';
@@ -82,7 +83,7 @@ describeInLab('the version of a program', (lab) => {
     expect(latest).not.toBe(version);
   });
 
-  test.each(['2.1', ...(hasContainerdStore ? [] : ['dev', 'latest'])])(
+  test.each(['2.1', ...(hasContainerdStore || isPodman ? [] : ['dev', 'latest'])])(
     'of an image that was built here is its tag, as %s',
     async (tag) => {
       await run('redis:7.4', ofRedis);
