@@ -186,10 +186,19 @@ describeInLab('the command line on a real engine', (lab) => {
     },
   );
 
-  test('a name that means no container is a warning, and the service goes on', async () => {
+  test('a name that means no container is refused, and after run it is a warning, and the service goes on', async () => {
     await runWeb('plain-v1');
-    for (const argv of [['logs'], ['documentation', 'bash'], ['run', 'wbe']]) {
-      const service = startUpkeep([...argv, '--interval', '1h'], { socket: engine.socket });
+    for (const word of ['logs', 'prune']) {
+      const { code, stderr } = await upkeep(word, '--interval', '1h');
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`Cannot run "${word}": it is neither a command`)]);
+    }
+    const env = { WATCHTOWER_CLEANUP: 'true' };
+    for (const [argv, more] of [
+      [['logs'], { env }],
+      [['run', 'documentation', 'bash'], {}],
+      [['run', 'wbe'], {}],
+    ] as const) {
+      const service = startUpkeep([...argv, '--interval', '1h'], { socket: engine.socket, ...more });
       await service.seen('Next update in 1h');
       service.child.kill('SIGTERM');
       const { code, stderr } = await service.ended;
