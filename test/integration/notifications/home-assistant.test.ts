@@ -78,7 +78,7 @@ describeInLab('Home Assistant', (lab) => {
       await until('bad', ({ attributes }) => attributes['in_progress'] === false);
       await until('event', ({ state, attributes }) => state === 'failed' && attributes['container'] === 'bad');
       expect(view('bad')).toMatchObject({ state: 'on', states: expect.not.arrayContaining(['off']) });
-      expect(view('bad')?.attributes['release_summary']).toMatch(/rolled back/);
+      expect(view('bad')?.attributes['release_summary']).toMatch(/^Failed/);
       expect((await inspect('bad')).Id).toBe(before.Id);
 
       await engine.call('POST', '/containers/bad/pause');
