@@ -102,7 +102,7 @@ describe('the details of a container', () => {
 
   test('tell of a version that was taken back: it is held, and its last words are there', async () => {
     await start();
-    release('2.0.0', { behaviour: behaviours.crashesAtStart });
+    release('1.5.0', { behaviour: behaviours.crashesAtStart });
     await post('/v1/update');
     await until(async () => (await details()).length === 1);
     await post('/v1/check');
@@ -111,9 +111,9 @@ describe('the details of a container', () => {
     expect(web).toMatchObject({
       verdict: 'held',
       hold: 'failed',
-      latest_version: '2.0.0',
-      change: 'major',
-      last: { outcome: 'rolled_back', from: '1.4.2', to: '2.0.0', reason: expect.stringMatching(/\S/) },
+      latest_version: '1.5.0',
+      change: 'minor',
+      last: { outcome: 'rolled_back', from: '1.4.2', to: '1.5.0', reason: expect.stringMatching(/\S/) },
     });
   });
 

@@ -70,6 +70,7 @@ export type HistoryEntry = ReturnType<Application['history']>[number];
 
 export function historyEntry(entry: HistoryEntry) {
   const { scanned, updated, failed, restarted, skipped, trigger, failures } = entry;
+  const wentBack = entry.containers.filter(({ outcome }) => outcome === 'went_back').length;
   return {
     timestamp: toTimestamp(entry.timestampMs),
     scanned,
@@ -78,7 +79,7 @@ export function historyEntry(entry: HistoryEntry) {
     restarted,
     skipped,
     rolled_back: entry.rolledBack,
-    went_back: entry.containers.filter(({ outcome }) => outcome === 'went_back').length,
+    ...(wentBack > 0 && { went_back: wentBack }),
     run_id: entry.runId,
     trigger,
     duration_ms: Math.round(entry.durationMs),
