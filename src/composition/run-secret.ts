@@ -84,7 +84,7 @@ function readHidden(say: (text: string) => void): Promise<string> {
         if (key === '\r' || key === '\n') return end(() => resolve(text));
         if (key === '\u0003' || key === '\u0004')
           return end(() => reject(new ServiceError('cancelled', 'Cannot set the password: it was cancelled')));
-        if (key === '\u007F' || key === '\b') text = [...text].slice(0, -1).join('');
+        if (key === '\u007F' || key === '\b') text = Array.from(text).slice(0, -1).join('');
         else if (text.length < maxPassword) text += key;
       }
     };

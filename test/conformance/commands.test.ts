@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 describe.each([
-  ['containers', '/v1/containers/details', /^web +up to date +web:1 1\.1 +running +web:1$/m],
+  ['containers', '/v1/containers/details', /^web +up to date +1 +running +web:1$/m],
   ['history', '/v1/history', /^\S+Z +1 +0 +2 +\S+ +schedule/m],
   ['config', '/v1/config', /^cleanup +true +--cleanup\n\nWatched: All containers$/m],
 ])('upkeep %s --url', (command, path, line) => {

@@ -251,7 +251,7 @@ describe('the limits', () => {
     expect(statuses).toEqual([...Array.from({ length: 8 }, () => 200), 429]);
   });
 
-  test.each(['', `${'x'.repeat(43)}`, `${'x'.repeat(43)}y`, 'y'.repeat(5000)])(
+  test.each(['', 'x'.repeat(43), `${'x'.repeat(43)}y`, 'y'.repeat(5000)])(
     'an invalid cookie (%#) counts like any other request',
     async (value) => {
       await start({ settings: { rateLimit: 3 } });

@@ -65,7 +65,7 @@ describe('the version that earlier waves run, if the registry has a newer one', 
     if (first.kind !== 'image' || second.kind !== 'image') throw new Error('with an index');
     const tag = failedVersionTag('app', second.image.id, scene.clock.nowMs()) ?? '';
     await scene.engines['web']?.sandbox.engine.tagImage(first.image.id, tag);
-    for (const _ of [1, 2]) expect(await scene.update()).toMatch(/^skipped .*was rolled back here/);
+    for (const _ of [1, 2]) expect(await scene.update()).toMatch(/^skipped .*failed here/);
   });
 
   test('is not used before the cooldown of the container, while an earlier one is old enough', async () => {

@@ -52,11 +52,11 @@ function start(
     told,
     keeper,
     now: () => shown.at(-1)?.containers[0],
-    async list(...containers: readonly TrackedContainer[]) {
+    list: async (...containers: readonly TrackedContainer[]) => {
       inventory = { ...inventory, known: true, revision: inventory.revision + 1, containers };
       await clock.advance(1000);
     },
-    async end() {
+    end: async () => {
       stop.abort();
       await over;
     },

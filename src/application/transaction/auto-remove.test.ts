@@ -64,7 +64,7 @@ describe('a container that removes itself (--rm)', () => {
     const copy = await web(scene);
     expect([copy.state.status, removesItself(copy), copy.settings.Config.Image]).toEqual(['running', false, image]);
     expect(volumes(scene)).toEqual(before);
-    expect((await update(scene))?.reason).toContain('rolled back here on ');
+    expect((await update(scene))?.reason).toContain('failed here on ');
     scene.registry.store.publish(image, { version: '3' });
     expect((await update(scene))?.outcome).toBe('updated');
     expect(removesItself(await web(scene))).toBe(true);

@@ -50,7 +50,7 @@ describe('a version that failed for its own fault', () => {
     expect((await update(scene)).outcome).toBe('rolled_back');
     const { outcome, reason, process } = await update(scene);
     expect(outcome).toBe('skipped');
-    expect(reason).toContain('rolled back here on ');
+    expect(reason).toContain('failed here on ');
     expect(process.connection.calls).toEqual([]);
     expect(marks(scene)).toHaveLength(1);
   });

@@ -324,7 +324,8 @@ describe('planUpdate() and the doors of the engine', () => {
   test('they come after all others, one by one, and before Upkeep itself', () => {
     const containers = [one('gate'), one('web', after('gate')), one('db'), one('upkeep', after('gate', 'web'))];
     const made = plan(containers, ['gate', 'web', 'db', 'upkeep'], { doors, ownId: id('upkeep') });
-    expect(made.transactions.map(({ members }) => members[0]?.container.name).toSorted()).toEqual(['db', 'web']);
+    const first = made.transactions.map(({ members }) => members[0]?.container.name);
+    expect(new Set(first)).toEqual(new Set(['db', 'web']));
     expect(made.transactions.flatMap((each) => each.after)).toEqual([]);
     expect(made.doors).toMatchObject([{ id: id('gate'), after: [] }]);
     expect(made.self).toMatchObject({ id: id('upkeep'), after: [] });

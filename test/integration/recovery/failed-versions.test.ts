@@ -40,7 +40,7 @@ describeInLab('a version that failed on a real engine', (lab) => {
 
     const held = await update();
     expect(held).toMatchObject({ code: 0, web: { outcome: 'skipped' } });
-    expect(held.web?.reason).toMatch(/rolled back here on \d{4}-\d\d-\d\dT\d\d:\d\dZ/);
+    expect(held.web?.reason).toMatch(/failed here on \d{4}-\d\d-\d\dT\d\d:\d\dZ and was rolled back/);
     expect((await engine.inspect('web'))?.Id).toBe(id);
     const check = await runUpkeep(['check', '--json'], { socket: engine.socket });
     expect(JSON.parse(check.stdout)).toMatchObject({ containers: [{ name: 'web', status: 'held' }] });

@@ -206,8 +206,8 @@ export async function openHomeAssistantModel(port: number, version: HomeAssistan
         if (latest === undefined || installed === latest) throw new Error(`No update available for ${id}`);
         if (values['in_progress'] === true) throw new Error(`Update installation already in progress for ${id}`);
       }
-      const payload = String(config['payload_install'] ?? config['payload_press']);
-      await connection.publish({ topic: String(config['command_topic']), payload, qos: 1, retain: false });
+      const payload = textOf(config['payload_install'] ?? config['payload_press']);
+      await connection.publish({ topic: textOf(config['command_topic']), payload, qos: 1, retain: false });
     },
     until: (passes) =>
       new Promise((resolve) => {
@@ -247,9 +247,13 @@ function setUp(config: Readonly<Record<string, unknown>>): Record<string, unknow
   return { title, release_summary: summary, release_url: url, entity_picture: picture };
 }
 
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
 function stateOf({ component, isAvailable, values }: Entity): string {
   if (!isAvailable) return 'unavailable';
-  if (component !== 'update') return String(values['state'] ?? 'unknown');
+  if (component !== 'update') return textOf(values['state'] ?? 'unknown');
   const { installed_version: installed, latest_version: latest } = values;
   if (typeof installed !== 'string' || typeof latest !== 'string') return 'unknown';
   if (installed === latest) return 'off';

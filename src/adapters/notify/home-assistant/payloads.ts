@@ -103,7 +103,7 @@ function stateOf(container: ContainerEntity): object {
 }
 
 function shortened(summary: string): string {
-  const characters = [...summary];
+  const characters = Array.from(summary);
   return characters.length > longestSummary ? `${characters.slice(0, longestSummary - 1).join('')}…` : summary;
 }
 

@@ -136,11 +136,11 @@ test.each([
 ])(
   'a broker that sends messages of %s and does not read is not read either, until it reads again',
   async (_, message, head) => {
-    const { write } = Socket.prototype;
+    const write = Reflect.get(Socket.prototype, 'write') as (...args: unknown[]) => boolean;
     const paused = createDeferred<Socket>();
     let isFull = false;
     vi.spyOn(Socket.prototype, 'write').mockImplementation(function full(this: Socket, ...args: unknown[]) {
-      const isWritten = Reflect.apply(write, this, args) as boolean;
+      const isWritten = Reflect.apply(write, this, args);
       const [bytes] = args;
       if (isFull || !Buffer.isBuffer(bytes) || bytes.length !== 4 || bytes[0] !== head) return isWritten;
       // The broker reads nothing, so the buffers of the kernel are full.

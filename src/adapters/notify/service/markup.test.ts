@@ -150,7 +150,7 @@ describe.each(names)('the words of strangers for %s', (name) => {
 
 /** All texts of a request. */
 function textsOf({ body, headers, url }: Received): string {
-  const type = String(headers['content-type'] ?? '');
+  const type = headers['content-type'] ?? '';
   if (type.includes('json')) return flat(JSON.parse(body)).join('\n');
   if (type.includes('form')) return [...new URLSearchParams(body).values()].join('\n');
   return `${body}\n${[...new URL(url).searchParams.values()].join('\n')}`;

@@ -1,4 +1,3 @@
-import type { ImageConfig } from '../../../domain/container/container-settings.ts';
 import { versionLabels } from '../../../domain/container/image-labels.ts';
 import { sourceAnnotations } from '../../../domain/container/image-source.ts';
 import type { RemoteConfig, RemoteImage } from '../../../domain/outside/registry.ts';
@@ -72,7 +71,7 @@ export function parseWholeConfig(body: Buffer): RemoteConfig {
     architecture: stringOf(fields['architecture']) ?? '',
     variant: stringOf(fields['variant']) ?? '',
     createdAtMs: readTime(stringOf(fields['created']) ?? '') ?? 0,
-    config: config as ImageConfig,
+    config,
   };
 }
 

@@ -73,7 +73,7 @@ const running = ({ sandbox }: SandboxScene) =>
 async function expectHeld(scene: SandboxScene, culprit: string, others: readonly string[] = []): Promise<void> {
   expect(marks(scene)).toHaveLength(1);
   const next = await update(scene);
-  expect(next[culprit]).toMatchObject({ outcome: 'skipped', reason: expect.stringContaining('rolled back here on ') });
+  expect(next[culprit]).toMatchObject({ outcome: 'skipped', reason: expect.stringContaining('failed here on ') });
   for (const other of others) expect(next[other]).toMatchObject({ outcome: 'updated' });
 }
 
@@ -160,7 +160,7 @@ describe('a version with --rm that ends is told with its exit code and not tried
     expect(marks(scene)).toHaveLength(1);
     expect((await update(scene, {}, settings))['worker']).toMatchObject({
       outcome: 'skipped',
-      reason: expect.stringContaining('rolled back here on '),
+      reason: expect.stringContaining('failed here on '),
     });
   });
 

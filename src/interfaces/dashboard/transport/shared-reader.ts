@@ -72,6 +72,9 @@ export function openSharedReader(): SharedReader {
             break;
           case 'event':
             listener.onEvent(answer.text);
+            break;
+          case 'reply':
+          case 'sign':
         }
         timer = setTimeout(fail, 2 * maxSilenceMs);
       });

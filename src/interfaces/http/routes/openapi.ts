@@ -189,8 +189,8 @@ function operation31(route: Route, method: string, path: string, type: string): 
 
 function responses31({ replies, access }: Route, type: string): object {
   const all = { ...commonReplies(access), ...replies };
-  return Object.fromEntries(
-    Object.entries(all).map(([status, { description, schema }]) => {
+  return Object.fromEntries<object>(
+    Object.entries(all).map(([status, { description, schema }]): [string, object] => {
       // The rate limit's reply has no body.
       if (Number(status) >= 400)
         return [status, { description, ...(status !== '429' || 429 in replies ? { content: errorContent } : {}) }];

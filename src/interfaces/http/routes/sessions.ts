@@ -71,7 +71,7 @@ export function sessionRoutes({ settings, clock, log }: HttpParts, sessions: Ses
           secret,
           isKept: body['keep'] === true,
           isSecure: isSecure(raw, schemeOf(raw).scheme),
-          browser: String(raw.headers['user-agent'] ?? ''),
+          browser: raw.headers['user-agent'] ?? '',
           address,
         });
         if (signedIn === undefined) {
