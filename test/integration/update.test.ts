@@ -80,7 +80,7 @@ describeInLab('upkeep on a real engine', (lab) => {
     const entries = Object.fromEntries(
       (parse(run) as { containers: Entry[] }).containers.map((entry) => [entry.name, entry]),
     );
-    expect(run.code).toBe(0);
+    expect(run.code).toBe(3);
     expect(entries['stale']).toMatchObject({ status: 'stale', update_available: true });
     expect(entries['fresh']).toMatchObject({ status: 'fresh', update_available: false });
     expect(entries['pinned']).toMatchObject({ status: 'pinned', update_available: false });

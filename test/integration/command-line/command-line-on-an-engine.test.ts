@@ -99,6 +99,7 @@ describeInLab('the command line on a real engine', (lab) => {
       '',
       [
         'info  listening address=http://127.0.0.1:18788 groups=all',
+        'info  The page is at http://127.0.0.1:18788/: sign in with the token of --http-api-token',
         expect.stringMatching(new RegExp(`^info  Upkeep ${escaped} with Docker \\d+\\.\\d+\\S*$`)),
         'info  1 container watched',
         'info  Updates every day at 04:00 (UTC), and on request over the API',

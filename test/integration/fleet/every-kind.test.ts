@@ -85,14 +85,14 @@ describeInLab('engines of every kind', (lab) => {
     );
 
     const back = await upkeep.read<Reply>('/v1/rollback?container=web&engine=ssh', 'POST');
-    expect(told(back, 'outcome')).toEqual(['ssh/web updated']);
+    expect(told(back, 'outcome')).toEqual(['ssh/web went_back']);
     for (const [kind, engine] of Object.entries({ socket: lab.engine, podman, ssh: behind, tls })) {
       expect(await digestOf(engine, 'web'), kind).toContain(kind === 'ssh' ? old.web : next);
       expect(await digestOf(engine, 'bad'), kind).toContain(old.bad);
     }
 
     const { entries } = await upkeep.read<History>('/v1/history');
-    expect(entries).toMatchObject([{ updated: 4, rolled_back: 4 }, { updated: 1 }]);
+    expect(entries).toMatchObject([{ updated: 4, rolled_back: 4 }, { went_back: 1 }]);
     expect(told(entries[0], 'outcome')).toEqual(told(update, 'outcome'));
     expect(told(entries[1], 'outcome')).toEqual(['ssh/web updated']);
 

@@ -42,7 +42,7 @@ describeInLab('journals under a key', (lab) => {
   };
 
   test('a full disk leaves no half-made key, which the next start would refuse', async () => {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder]);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k,mode=700', 'tmpfs', folder]);
     try {
       const filler = fillDisk(folder);
       const refused = await upkeep('recover', '--state-dir', folder);
