@@ -39,7 +39,7 @@ export function watchPermissions<Each extends Pick<EngineReader, 'forbiddenCalls
   return {
     engine: { ...engine, forbiddenCalls },
     missing() {
-      // Whoever looks at them waits for their end.
+      // A reader of the answers waits for their end.
       if (known.length > 0) void forbiddenCalls().catch(() => undefined);
       return missingPermissions(known);
     },

@@ -18,7 +18,7 @@ const held = checkedContainer('web', {
 });
 const tracked = { id: idOf('made anew'), name: 'web', image: 'web:1', imageId: digestOf('image web') };
 
-/** What the file keeps of a check. */
+/** The part of a check that the file keeps. */
 function kept(): readonly StoredCheck[] {
   const written: string[] = [];
   createLastChecks((changed) => void written.push(...changed.map((one) => JSON.stringify(one)))).noteChecked(

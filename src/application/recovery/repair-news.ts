@@ -3,7 +3,7 @@ import type { Clock } from '../../domain/outside/outside.ts';
 import { putNewest } from '../../domain/text/maps.ts';
 
 export type RepairNews = {
-  /** What to report of some results. */
+  /** The results to report. */
   readonly of: (transactions: readonly RecoveredTransaction[]) => readonly RecoveredTransaction[];
   /** The same for the results of all remains of containers, so that absent ones are over. */
   readonly ofAll: (transactions: readonly RecoveredTransaction[]) => readonly RecoveredTransaction[];

@@ -117,7 +117,7 @@ const wollomaticFlags: Readonly<Record<string, string>> = {
   DELETE: String.raw`'-allowDELETE=/v1\..+/(containers|images)/.+'`,
 };
 
-/** What a person is told about forbidden calls, all at once: sentences without a final period. */
+/** The message to a person about all forbidden calls at once: sentences without a final period. */
 export type MissingPermissions = {
   readonly message: string;
   readonly remedy: string;

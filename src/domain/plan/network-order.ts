@@ -25,7 +25,7 @@ type Facts = {
 };
 
 /**
- * What carries the network of pulls is replaced last, when all others have their images. A transaction whose pull has
+ * Containers that carry the network of pulls are replaced last, when all others have their images. A transaction whose pull has
  * failed comes after it and pulls again, because its update may be what the pull needs. Dependencies and canaries come
  * before both rules.
  */

@@ -86,7 +86,7 @@ export function planUpdate(given: PlanInput): UpdatePlan {
   };
 }
 
-/** What a helper finishes runs last. Its dependents wait for its dependencies instead. */
+/** Containers that a helper replaces come last. Their dependents wait for their dependencies instead. */
 function ownLast(
   transactions: readonly PlannedTransaction[],
   { ownId, doors: byId }: Pick<PlanInput, 'ownId' | 'doors'>,

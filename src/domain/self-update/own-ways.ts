@@ -140,7 +140,7 @@ function entrancesOf({ host, port, peer }: Exclude<EngineRoute, { kind: 'socket'
   return listenersOfHost(port, seen);
 }
 
-/** What may listen at a port of the host itself: by the port, or else by the word "proxy". */
+/** Containers that may listen at a port of the host itself: by the port, or else by the word "proxy". */
 function listenersOfHost(port: number, { others, inspected }: Seen): readonly ContainerSummary[] {
   const hosts = others.filter(isInHostNetwork);
   const proxies = hosts.filter(hasEngineSocket);

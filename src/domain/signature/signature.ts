@@ -135,7 +135,7 @@ function preAuthentication(type: string, payload: Uint8Array): Uint8Array {
   return content;
 }
 
-/** What was signed: an image, by its digest, under a name if the format has one. */
+/** The signed thing: an image, by its digest, under a name if the format has one. */
 type Subject = {
   readonly digests: readonly Digest[];
   readonly name: string | undefined;

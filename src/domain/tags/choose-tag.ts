@@ -99,7 +99,7 @@ function* chooseBest<Ranked extends RankedTag>(found: Found<Ranked>, question: T
   const because = candidates.length > 0 ? undefined : (why ?? found.because);
   return { candidates, newCount: countNew(), ...(because !== undefined && { because: copyOf(because) }) };
 
-  /** Those above the highest one of the last check, which may be gone. */
+  /** Tags above the highest one of the last check, which may be gone. */
   function countNew(): number {
     if (highestBefore === undefined) return 0;
     if (highestBefore === '') return best.length;

@@ -26,7 +26,7 @@ export type VersionTag = {
   readonly written: string;
 };
 
-/** What follows the numbers of a version. */
+/** The part after the numbers of a version. */
 export type VersionEnd = Pick<VersionTag, 'stage' | 'suffix'>;
 
 /**
@@ -103,7 +103,7 @@ const programs = [
   .join('|');
 
 /**
- * What stays before the version: an architecture, a base system or a program with its number (`arm64v8-1.2`,
+ * The part before the version: an architecture, a base system or a program with its number (`arm64v8-1.2`,
  * `debian12-1.2`, `php8.1-1.2`), and any other word with a number before a version (`libtorrentv1-4.6.5`).
  */
 const variantGrammar = new RegExp(

@@ -44,7 +44,7 @@ type Waits = {
   readonly selfTestMs: number;
 };
 
-/** What Home Assistant knows an Upkeep by. It must be the same in the next process, and in the next container. */
+/** The identity of an Upkeep in Home Assistant. It must be the same in the next process, and in the next container. */
 export type HomeIdentity = {
   readonly node: string;
   readonly deviceName: string;
@@ -171,7 +171,7 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
     try {
       await open.publish(online);
       for (const topic of [topics.birth, topics.anyConfig]) await open.subscribe(topic).catch(deniedSubscription);
-      // Whoever may not read these has no earlier device to remove.
+      // A client that may not read these has no earlier device to remove.
       for (const topic of [topics.everyStatus, topics.everyConfig]) await open.subscribe(topic).catch(() => undefined);
       receivesCommands = settings.mayInstall && (await receivesOwnMessage(open, topics, self.promise));
       onOpen();

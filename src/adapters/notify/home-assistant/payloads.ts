@@ -50,7 +50,7 @@ export function deviceRemovalsOf(topics: Topics): readonly Publication[] {
   return [...configs, topics.updates, topics.lastCheck, topics.status].map((topic) => text(topic, ''));
 }
 
-/** What became of a request, for the event entity. */
+/** The result of a request, for the event entity. */
 export function eventOf({ kind, container, text: why }: RequestTold, topics: Topics): Publication {
   const payload = { event_type: kind, ...(container !== '' && { container }), text: why };
   return { topic: topics.event, payload: JSON.stringify(payload), qos: 1, retain: false };

@@ -37,7 +37,7 @@ const hostile: readonly string[] = [
   '<t:1700000000:R> <time:2026-01-01T00:00Z> :smile:',
 ];
 
-/** What a service would take for a mark in a text that is sent to it. */
+/** Characters that a service would take for a mark in a text that is sent to it. */
 type Live = (sent: string) => string | undefined;
 
 const first =
@@ -111,7 +111,7 @@ const shows: Partial<Record<MarkupName, Seen>> = {
   ...{ telegram: withoutEntities, slack: withoutEntities, zulip: withoutEntities },
 };
 
-/** What a person reads: an invisible space is not seen, and some letters look the same. */
+/** The words as a person reads them: an invisible space is not seen, and some letters look the same. */
 function seen(name: MarkupName, sent: string): string {
   const shown = (shows[name] ?? ((same) => same))(sent.replaceAll('\u200b', ''));
   return shown.replaceAll(/[∗ˍ∼ˋǀ]/g, (letter) => '*_~`|'['∗ˍ∼ˋǀ'.indexOf(letter)] ?? letter);

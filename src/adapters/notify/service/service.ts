@@ -82,7 +82,7 @@ export type ReadTarget = {
   readonly shown: string;
   /** Keys that the service does not know. An empty text stands for a key that may be a secret. */
   readonly unknownKeys: readonly string[];
-  /** What is wrong with values that are ignored, without the values. */
+  /** The faults of values that are ignored, without the values. */
   readonly faults: readonly string[];
   readonly open: (deps: NotifyDeps) => Delivery;
 };

@@ -7,7 +7,7 @@ export type Query<Table extends ParameterTable> = {
   readonly values: ValuesOf<Table>;
   /** Keys of the table that the URL has. */
   readonly given: ReadonlySet<string>;
-  /** What is wrong with values that are ignored: `the key "color" …`, without the values. */
+  /** The faults of values that are ignored: `the key "color" …`, without the values. */
   readonly faults: readonly string[];
   /** The other keys as written. A leading `__`, which forces a key into this list, is removed. */
   readonly others: UrlParts['query'];

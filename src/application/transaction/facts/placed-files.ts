@@ -93,7 +93,7 @@ const maxRoots = 500;
 
 type CopyPlan = {
   readonly members: readonly Pick<Member, 'oldId' | 'files'>[];
-  /** What was read before, by the old container's id. */
+  /** Earlier results, by the old container's id. */
   readonly files: Map<string, FileBundle>;
 };
 

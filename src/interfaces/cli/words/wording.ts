@@ -36,7 +36,7 @@ export const unfinishedWording: Readonly<Record<UnfinishedUpdate['state'], Wordi
   'in progress': { text: 'updating', style: 'cyan' },
 };
 
-/** What became of a container in a run: with the word of `upkeep check` if the run had no reason to change it. */
+/** The result of a container in a run: with the word of `upkeep check` if the run had no reason to change it. */
 export function wordOf({ outcome, verdict }: RunResult): RunWord {
   if (outcome === 'skipped' || outcome === 'deferred') return verdict === 'held' ? 'held' : outcome;
   return outcome === 'fresh' && (verdict === 'pinned' || verdict === 'local') ? verdict : outcome;

@@ -65,7 +65,7 @@ export function explain(
   }
 }
 
-/** What the reason of the check says besides, as about higher versions. */
+/** The rest of the check's reason, as about higher versions. */
 function remarked(reason: string): readonly string[] {
   const at = reason.indexOf('; ');
   return at === -1 ? [] : [withNoBreakSpaces(withPeriod(capitalized(reason.slice(at + 2))))];
