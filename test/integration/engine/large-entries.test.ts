@@ -36,7 +36,7 @@ describeInLab('containers that are too large to be read', (lab) => {
         .containers;
       expect(Object.fromEntries(listed.map(({ name, status }) => [name, status]))).toEqual({
         web: 'stale',
-        wordy: 'stale',
+        wordy: 'held',
       });
       expect(check.stderr).toContain(String.raw`The container \"bulky\" (`);
 
