@@ -27,7 +27,9 @@ export function subjectOf(
   const image = images.byId(imageId);
   const read = references.get(id);
   const inForce = effectiveSettings(settings, wishes);
-  const isFromRegistry = wishes.fromRegistry ?? (wasPulled(container, images, read) || undefined);
+  // The container's own label names the image to move to, whatever runs now.
+  const isNamed = read?.kind === 'known' && read.isNamedByLabel === true;
+  const isFromRegistry = wishes.fromRegistry ?? (isNamed || wasPulled(container, images, read) || undefined);
   const fault = faultOfLabels(wishes, inForce);
   if (fault !== undefined) return unknownVerdict(fault, { image });
   // Its own settings may forbid the update, and cannot be distinguished from the image's.

@@ -71,7 +71,7 @@ describeInLab('the commands of the README', (lab) => {
     const post = (path: string) =>
       fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers: { Authorization: `Bearer ${tokens.api}` } });
     await post('/v1/update');
-    expect(await say('upkeep history')).toContain('web skipped v1 → v2');
+    expect(await say('upkeep history')).toContain('web held back v1 → v2');
     const checks = setInterval(() => void post('/v1/check'), 1000);
     onTestFinished(() => clearInterval(checks));
     await say('upkeep events --token EVENTS-TOKEN', (output) => output.includes('Checking for updates'));
