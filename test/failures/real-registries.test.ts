@@ -91,7 +91,7 @@ describeInLab('a registry', (lab) => {
     expect((await upkeep.update('--include-stopped')).outcomes['web']?.outcome).toBe('fresh');
     expect(at.pulls()).toBe(pulls);
     await push(at.registry, 'rows/web', 'plain-v2');
-    expect((await upkeep.check('--include-stopped'))['web']?.status).toBe('stale');
+    expect((await upkeep.check('--include-stopped'))['web']?.status).toBe('held');
     const { outcomes } = await upkeep.update('--include-stopped');
     expect(outcomes['web']).toMatchObject({
       outcome: 'skipped',
