@@ -2,38 +2,45 @@ import { describe, expect, test } from 'vitest';
 import { importGraphOf } from './import-graph.ts';
 
 describe('importGraphOf()', () => {
-  test('counts the modules of each folder, not those of folders in it', () => {
-    const { rooms } = importGraphOf(['a/x.ts', 'a/y.ts', 'a/b/z.ts'].map((path) => ({ path, imports: [] })));
-    expect([...rooms]).toEqual([
-      ['a', 2],
-      ['a/b', 1],
-    ]);
-  });
+  const loading = (path: string, ...imports: readonly string[]) => ({ path, imports, loads: imports });
 
   test('names a circle of files once', () => {
     const { circles } = importGraphOf([
-      { path: 'a/x.ts', imports: ['a/y.ts', 'node:fs'] },
-      { path: 'a/y.ts', imports: ['a/z.ts'] },
-      { path: 'a/z.ts', imports: ['a/x.ts'] },
+      loading('a/x.ts', 'a/y.ts', 'node:fs'),
+      loading('a/y.ts', 'a/z.ts'),
+      loading('a/z.ts', 'a/x.ts'),
     ]);
     expect(circles).toEqual(['a/x.ts → a/y.ts → a/z.ts → a/x.ts']);
   });
 
-  test('names a circle of rooms whose files have none', () => {
+  test('names a circle of folders whose files have none, by types too', () => {
     const { circles } = importGraphOf([
-      { path: 'a/x.ts', imports: ['b/x.ts'] },
-      { path: 'b/x.ts', imports: [] },
-      { path: 'b/y.ts', imports: ['a/x.ts'] },
+      { path: 'a/x.ts', imports: ['b/x.ts'], loads: [] },
+      loading('b/x.ts'),
+      loading('b/y.ts', 'a/x.ts'),
     ]);
     expect(circles).toEqual(['a → b → a']);
   });
 
-  test('a folder and a folder in it are two rooms', () => {
+  test('a folder and a folder in it are two', () => {
     const { circles } = importGraphOf([
-      { path: 'a/x.ts', imports: ['a/b/x.ts'] },
-      { path: 'a/b/x.ts', imports: [] },
-      { path: 'a/b/y.ts', imports: ['a/x.ts'] },
+      loading('a/x.ts', 'a/b/x.ts'),
+      loading('a/b/x.ts'),
+      loading('a/b/y.ts', 'a/x.ts'),
     ]);
     expect(circles).toEqual(['a → a/b → a']);
+  });
+
+  test('neighbours in a folder may use the types of each other', () => {
+    const { circles } = importGraphOf([
+      { path: 'a/x.ts', imports: ['a/y.ts'], loads: [] },
+      loading('a/y.ts', 'a/x.ts'),
+    ]);
+    expect(circles).toEqual([]);
+  });
+
+  test('lists the modules that import a module', () => {
+    const { importers } = importGraphOf([loading('a.ts', 'c.ts'), loading('b.ts', 'c.ts'), loading('c.ts', 'node:fs')]);
+    expect([...(importers.get('c.ts') ?? [])]).toEqual(['a.ts', 'b.ts']);
   });
 });

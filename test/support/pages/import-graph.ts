@@ -1,26 +1,35 @@
 import { dirname } from 'node:path';
 
-export type ImportingModule = { readonly path: string; readonly imports: readonly string[] };
-
-export type ImportGraph = {
-  /** By folder: the number of modules in it. */
-  readonly rooms: ReadonlyMap<string, number>;
-  /** Circular imports of modules and folders, one per line: `a → b → a`. */
-  readonly circles: readonly string[];
+/** `imports` are the paths of all imported modules, `loads` those of which more than types are imported. */
+export type ImportingModule = {
+  readonly path: string;
+  readonly imports: readonly string[];
+  readonly loads: readonly string[];
 };
 
-/** Folders and circular imports of modules. Ignores imports of unlisted modules. */
+export type ImportGraph = {
+  /**
+   * Circular imports, one per line: `a → b → a`. Between folders types count; between the files of a folder they do not,
+   * because neighbours may share types.
+   */
+  readonly circles: readonly string[];
+  /** By module: the modules that import it. */
+  readonly importers: ReadonlyMap<string, ReadonlySet<string>>;
+};
+
+/** Circular imports of modules, and who imports whom. Ignores imports of unlisted modules. */
 export function importGraphOf(modules: readonly ImportingModule[]): ImportGraph {
   const known = new Set(modules.map(({ path }) => path));
-  const files = new Map(modules.map(({ path, imports }) => [path, imports.filter((target) => known.has(target))]));
-  const rooms = new Map<string, string[]>();
-  const sizes = new Map<string, number>();
-  for (const [path, imports] of files) {
-    const room = dirname(path);
-    rooms.set(room, [...(rooms.get(room) ?? []), ...imports.map(dirname).filter((other) => other !== room)]);
-    sizes.set(room, (sizes.get(room) ?? 0) + 1);
+  const files = new Map(modules.map(({ path, loads }) => [path, loads.filter((target) => known.has(target))]));
+  const folders = new Map<string, string[]>();
+  const importers = new Map(modules.map(({ path }) => [path, new Set<string>()]));
+  for (const { path, imports } of modules) {
+    const folder = dirname(path);
+    const ours = imports.filter((target) => known.has(target));
+    folders.set(folder, [...(folders.get(folder) ?? []), ...ours.map(dirname).filter((other) => other !== folder)]);
+    for (const target of ours) importers.get(target)?.add(path);
   }
-  return { rooms: sizes, circles: [...circlesOf(files), ...circlesOf(rooms)] };
+  return { circles: [...circlesOf(files), ...circlesOf(folders)], importers };
 }
 
 /** For each node in a circle the shortest circle through it; equal circles are listed once. */

@@ -2,6 +2,8 @@
 export type ModuleText = {
   /** Every specifier of `import … from`, `export … from`, `import '…'` and `import('…')`, in order. */
   readonly specifiers: readonly string[];
+  /** Those of `specifiers` that bring in more than types. */
+  readonly loaded: readonly string[];
   /** The text with comments and the contents of strings blanked; code inside `${}` stays. Lines keep their numbers. */
   readonly code: string;
 };
@@ -13,7 +15,12 @@ export type ModuleText = {
  */
 export function readModuleText(source: string): ModuleText {
   const { code, strings } = blank(source);
-  return { specifiers: specifiersOf(code, strings), code };
+  const found = importsOf(code, strings);
+  return {
+    specifiers: found.map(({ specifier }) => specifier),
+    loaded: found.filter(({ onlyTypes }) => !onlyTypes).map(({ specifier }) => specifier),
+    code,
+  };
 }
 
 type Blanked = { readonly code: string; readonly strings: ReadonlyMap<number, string> };
@@ -83,9 +90,10 @@ function blank(source: string): Blanked {
 const statement =
   /\b(?:import|export)\b(?:\s+type\b)?[\w\s{},*$]*?\bfrom\s*(["'])|\bimport\s*(["'])|\bimport\s*\(\s*(["'])?/g;
 
-function specifiersOf(code: string, strings: Blanked['strings']): string[] {
+function importsOf(code: string, strings: Blanked['strings']): { specifier: string; onlyTypes: boolean }[] {
   return [...code.matchAll(statement)].map((match) => {
     const end = match.index + match[0].length - 1;
-    return strings.get(end) ?? '(computed)';
+    const onlyTypes = /^(?:import|export)\s+type\b/.test(match[0]);
+    return { specifier: strings.get(end) ?? '(computed)', onlyTypes };
   });
 }
