@@ -3,7 +3,7 @@ import type { ServiceEvent } from '../domain/run/event.ts';
 import type { DecisionRecord } from '../domain/decision/decision-records.ts';
 import type { SeenTag } from '../domain/check/seen-tag.ts';
 import type { SharedRecords } from '../domain/outside/record-store.ts';
-import type { Outside } from '../domain/outside/outside.ts';
+import type { Outside, Clock, Log } from '../domain/outside/outside.ts';
 import type { ServiceSettings } from '../domain/settings/service-settings.ts';
 import { plainName } from '../domain/transaction/transaction-names.ts';
 import type { EngineApplication, PlanRequest } from './application.ts';
@@ -14,7 +14,7 @@ import {
   recoverWithHelper,
   watchHelper,
 } from './recovery/self-update.ts';
-import { type CheckReport, createJudge, type HoldParts, type Judge } from './check/check.ts';
+import { createJudge, type CheckReport, type HoldParts, type Judge } from './check/check.ts';
 import { createSelectContainers } from './check/select/select-containers.ts';
 import type { InRun } from './check/part-of-run.ts';
 import { createProve } from './check/prove.ts';
@@ -25,7 +25,6 @@ import { createHoldRules, createFinalHoldCheck } from './check/hold-back.ts';
 import { createTagSightings } from './check/newer/tag-sightings.ts';
 import { createBackgroundRepairs } from './recovery/background-repairs.ts';
 import { createRepairNews } from './recovery/repair-news.ts';
-import { createRepairLoop } from './recovery/keep-repairing.ts';
 import type { RecoveredTransaction, RecoveryReport } from '../domain/run/recovery-report.ts';
 import { createListRepaired } from './update/repair-first.ts';
 import { createEngineCache, type FollowOptions } from './inventory/engine-cache.ts';
@@ -53,6 +52,7 @@ import { createStartTimes, noStartTimes } from './inventory/start-times.ts';
 import { createUpdate } from './update/update.ts';
 import { createUpdateLock } from './update/update-lock.ts';
 import { createUpdaterWarnings } from './check/select/warnings.ts';
+import { describeError, isBusy } from '../domain/errors.ts';
 
 /** Builds the use cases. One lock serves every change of containers, and one publisher serves every event. */
 export function createApplication(
@@ -315,4 +315,80 @@ function countRepairs(): { readonly begin: () => () => void; readonly areUnderWa
     },
     areUnderWay: () => count > 0,
   };
+}
+
+type RepairLoop = {
+  /** Notices an update that could neither be finished nor undone. */
+  readonly hear: (event: ServiceEvent) => void;
+  /** Repairs until the signal aborts. Sleeps while there is nothing to repair. Never throws. */
+  readonly run: (signal: AbortSignal) => Promise<void>;
+};
+
+type RepairParts = {
+  readonly clock: Pick<Clock, 'sleep'>;
+  readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
+  readonly repair: (signal: AbortSignal) => Promise<Pick<RecoveryReport, 'transactions'>>;
+};
+
+/**
+ * The next run of a service may be a day away, and a container may be down until then. So a service tries again by
+ * itself: first after seconds, then less and less often, but once a minute at least, until everything is repaired.
+ */
+function createRepairLoop({ clock, log, repair }: RepairParts): RepairLoop {
+  let isPending = false;
+  let wake = () => {};
+
+  function begin(): void {
+    isPending = true;
+    wake();
+  }
+
+  async function untilPending(signal: AbortSignal): Promise<void> {
+    if (isPending || signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      wake = resolve;
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+
+  async function repairAll(signal: AbortSignal): Promise<void> {
+    for (let attempt = 0; isPending && !signal.aborted; attempt += 1) {
+      const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** attempt);
+      await clock.sleep(pauseMs, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      try {
+        const { transactions } = await repair(signal);
+        isPending = transactions.some(isOpen);
+        for (const { containers, result, reason } of transactions)
+          if (result === 'finished' || result === 'undone')
+            log.info('An interrupted update was repaired', { containers, result, reason });
+      } catch (error) {
+        if (signal.aborted) return;
+        const level = isBusy(error) ? 'debug' : 'warn';
+        log[level]('An interrupted update could not be repaired, and is tried again', { error: describeError(error) });
+      }
+    }
+  }
+
+  return {
+    hear(event) {
+      if (event.kind === 'scan_completed' && event.session?.containers.some((one) => one.isUnfinished)) begin();
+      if (event.kind === 'earlier_updates_settled' && event.transactions.some(isOpen)) begin();
+    },
+    async run(signal) {
+      while (!signal.aborted) {
+        await untilPending(signal);
+        await repairAll(signal);
+      }
+    },
+  };
+}
+
+const firstPauseMs = 5000;
+/** With the time of one attempt it is less than a minute. */
+const longestPauseMs = 40_000;
+
+/** One without a seal waits for a person. */
+function isOpen({ result, isPending, reason }: RecoveredTransaction): boolean {
+  return result === 'failed' || (isPending === true && reason.startsWith('repair pending'));
 }

@@ -213,13 +213,13 @@ export const mutations = [
   },
   {
     name: 'networks that were removed are not created again',
-    file: 'src/application/transaction/steps/restore-networks.ts',
+    file: 'src/application/transaction/steps/perform.ts',
     find: `  if (outcome.kind !== 'refused' || outcome.status !== 404) return outcome;`,
     replace: `  if (outcome.kind !== 'done') return outcome;`,
   },
   {
     name: 'networks of containers that are gone are created again',
-    file: 'src/application/transaction/steps/restore-networks.ts',
+    file: 'src/application/transaction/steps/perform.ts',
     find: `  if (container === undefined) return outcome;
   const present = await engine.listNetworks();
   const lost = lostEndpoints(container, present);
@@ -248,7 +248,7 @@ export const mutations = [
   },
   {
     name: 'a pruned container does not return if its successor fails',
-    file: 'src/application/transaction/prune-watch.ts',
+    file: 'src/application/transaction/facts-reader.ts',
     find: `  if (successor === undefined) return nameHeldBy === 'nobody';`,
     replace: `  if (successor === undefined || !wasRunning) return nameHeldBy === 'nobody';
   if (wasRunning) return false;`,
@@ -273,7 +273,7 @@ export const mutations = [
   },
   {
     name: 'a successor is not compared with the verified image',
-    file: 'src/application/transaction/steps/compare.ts',
+    file: 'src/application/transaction/steps/perform.ts',
     find: `  if (verified === undefined) return false;`,
     replace: `  if (verified === undefined || verified !== undefined) return false;`,
   },

@@ -3,28 +3,28 @@ import type { Digest } from '../../domain/reference/digest.ts';
 import { ServiceError } from '../../domain/errors.ts';
 import { judgeFailure } from '../../domain/check/failed-check.ts';
 import type { ImageIndex } from '../../domain/container/image-index.ts';
-import { formatReference } from '../../domain/reference/image-reference.ts';
+import { formatReference, type ImageReference } from '../../domain/reference/image-reference.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
-import type { Platform } from '../../domain/reference/platform.ts';
-import { ageOf } from '../../domain/check/sightings.ts';
+import { formatPlatform, sameArchitecture, type Platform } from '../../domain/reference/platform.ts';
+import { ageOf, eligibleOlderDigests, type Sighting, type Now } from '../../domain/check/sightings.ts';
 import {
-  type Content,
   judgeContent,
   judgeDigest,
   judgeStranger,
   ownDigest,
   strangeDigests,
+  type Content,
 } from '../../domain/check/staleness.ts';
 import type { CheckSubject, Verdict } from '../../domain/check/verdict.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
-import type { FindCandidate } from './newer/find-candidate.ts';
+import { undefinedIfDeleted, type FindCandidate } from './newer/find-candidate.ts';
 import { judgeHigherTags } from './newer/judge-candidate.ts';
-import { judgeMovingTag } from './newer/moving-tag.ts';
-import { judgeProvenVersion } from './newer/proven-version.ts';
 import { requireSignature } from './newer/require-signature.ts';
 import type { CooldownClock } from './newer/cooldown-clock.ts';
 import type { TagSightings } from './newer/tag-sightings.ts';
-import { createDescriber, createPlatformReader, type Describer, type PlatformReader } from './ask-once.ts';
+import type { RemoteImage } from '../../domain/outside/registry.ts';
+import { remember } from '../async/remember.ts';
+import { judgeOlderDigest, seenSince } from '../../domain/check/older-digest.ts';
 
 export type Question = {
   readonly subject: CheckSubject;
@@ -35,7 +35,7 @@ export type Question = {
   readonly settle: (verdict: Verdict) => void;
 };
 
-export type AskOptions = {
+type AskOptions = {
   readonly outside: ReadOnlyOutside;
   readonly images: ImageIndex;
   readonly tags: TagSightings;
@@ -213,3 +213,123 @@ const maxStrange = 3;
 function isNoAnswer({ code }: ServiceError, { image }: CheckSubject): boolean {
   return code === 'registry-not-found' || image === undefined;
 }
+
+type OnceOptions = { readonly outside: ReadOnlyOutside; readonly signal?: AbortSignal | undefined };
+
+type Describer = (digest: Digest, platform: Platform) => Promise<RemoteImage>;
+
+// The questions of one check bound the answers.
+function createDescriber(reference: ImageReference, { outside, signal }: OnceOptions): Describer {
+  return remember(
+    (digest: Digest, platform: Platform) => outside.registry.describe({ reference, digest, platform }, signal),
+    (digest, platform) => `${digest} ${formatPlatform(platform)}`,
+  );
+}
+
+type PlatformReader = (imageId: string) => Promise<Platform>;
+
+/** A container's platform is its engine's. An image of another architecture keeps its own, as its successor must. */
+function createPlatformReader({ outside: { engine }, signal }: OnceOptions): PlatformReader {
+  const engineInfo = remember(
+    () => engine.info(signal),
+    () => '',
+  );
+  return remember(
+    async (imageId: string) => {
+      const [{ platform }, image] = await Promise.all([engineInfo(), engine.inspectImage(imageId, signal)]);
+      if (image === undefined || sameArchitecture(image, platform)) return platform;
+      return { os: image.os, architecture: image.architecture, variant: image.variant };
+    },
+    (imageId) => imageId,
+  );
+}
+
+type ProvenVersion = {
+  readonly digest: Digest;
+  /** The sightings of the container's tag. */
+  readonly seen: readonly Sighting[];
+  /** See `CooldownClock`. */
+  readonly now: Now;
+  readonly outside: ReadOnlyOutside;
+  readonly images: ImageIndex;
+  readonly platform: Platform;
+  readonly signal: AbortSignal | undefined;
+};
+
+/**
+ * The verdict with the version that earlier waves run in place of the newest one. A failure in this container, a missing
+ * signature, or a cooldown that is longer than that of earlier waves, holds it back too. Throws the registry's
+ * `ServiceError`.
+ */
+async function judgeProvenVersion(
+  subject: CheckSubject,
+  newest: Verdict,
+  { digest, seen, now, outside, images, platform, signal }: ProvenVersion,
+): Promise<Verdict> {
+  const latest = await outside.registry
+    .describe({ reference: subject.reference, digest, platform }, signal)
+    .catch(undefinedIfDeleted);
+  if (latest === undefined) return held(newest, 'but the registry no longer has the version of earlier waves');
+  const sighting = seen.findLast((one) => one.digest === digest);
+  const age = ageOf(sighting ?? { digest, atMs: now.monotonicMs, sawItCome: false }, latest.createdAtMs, now);
+  const content = { latest, own: undefined, platform, nowMs: outside.clock.nowMs(), age };
+  // If the newest version is past its cooldown, an earlier one is, too.
+  const cooldownMs = newest.insteadDigest === undefined ? 0 : subject.inForce.cooldownMs;
+  const judged = judgeContent({ ...subject, inForce: { ...subject.inForce, cooldownMs } }, content, images);
+  const { status, reason, hold, eligibleAtMs, failedVersion } = judged;
+  if (status === 'held') return { ...newest, status, reason, eligibleAtMs, failedVersion, ...(hold && { hold }) };
+  if (status === 'fresh') return held(newest, 'and earlier waves run the same version as this container');
+  if (status !== 'stale') return held(newest, `but the version of earlier waves cannot be used: ${reason}`);
+  const { verified: _, ...rest } = newest;
+  return requireSignature(outside, subject, { ...rest, insteadDigest: digest, instead: latest }, signal);
+}
+
+function held(newest: Verdict, why: string): Verdict {
+  return { ...newest, status: 'held', hold: 'wave', reason: `${newest.reason}, ${why}` };
+}
+
+type MovingTag = {
+  /** Digests of the tag, oldest first; the last is the current one. */
+  readonly seen: readonly Sighting[];
+  /** See `CooldownClock`. */
+  readonly now: Now;
+  readonly platform: Platform;
+  readonly images: ImageIndex;
+  readonly describe: (digest: Digest, platform: Platform) => Promise<RemoteImage>;
+  readonly signal: AbortSignal | undefined;
+};
+
+/**
+ * Finds an older version of the tag that is past its cooldown. Without it, a tag that moves often would hold a
+ * container back for ever.
+ */
+async function judgeMovingTag(
+  { engine, clock }: ReadOnlyOutside,
+  subject: CheckSubject,
+  held: Verdict,
+  { seen, now, platform, images, describe, signal }: MovingTag,
+): Promise<Verdict> {
+  if (held.eligibleAtMs === undefined) return held;
+  const since = seenSince(subject, seen);
+  const ripe = eligibleOlderDigests(since ?? seen, subject.inForce.cooldownMs, now.monotonicMs).slice(0, mostTries);
+  const isOrderKnown = since !== undefined || ripe.length === 0;
+  const own = isOrderKnown ? undefined : await engine.inspectImage(subject.imageId, signal);
+  for (const sighting of ripe) {
+    const latest = await describe(sighting.digest, platform).catch(undefinedIfDeleted);
+    if (latest === undefined) continue;
+    const age = ageOf(sighting, latest.createdAtMs, now);
+    const order = isOrderKnown ? 'known' : { ownCreatedAtMs: own?.createdAtMs };
+    const instead = judgeOlderDigest(
+      subject,
+      held,
+      { latest, own: undefined, platform, nowMs: clock.nowMs(), age },
+      images,
+      order,
+    );
+    if (instead !== undefined) return instead;
+  }
+  return held;
+}
+
+/** A registry that has deleted the last few versions has deleted older ones too. */
+const mostTries = 3;

@@ -1,5 +1,5 @@
-import { readOwnWays } from '../engine/list-all.ts';
-import { type FailedVersion, obsoleteFailures } from '../../domain/check/failed-version.ts';
+import { readOwnWays, type Listing } from '../engine/list-all.ts';
+import { obsoleteFailures, failedVersionsIn, type FailedVersion } from '../../domain/check/failed-version.ts';
 import type { EngineRuns } from '../../domain/fleet/engine-run.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { UnmatchedFilter } from '../../domain/check/filters.ts';
@@ -8,22 +8,38 @@ import type { WatchedContainer } from '../../domain/check/selection.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { isContainer } from '../../domain/run/session.ts';
 import { judgeWithoutRegistry } from '../../domain/check/staleness.ts';
-import type { Verdict } from '../../domain/check/verdict.ts';
+import { unknownVerdict, type Verdict, type CheckSubject } from '../../domain/check/verdict.ts';
 import type { UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
 import { askRegistries, type Question } from './ask-registry.ts';
-import { questionsAbout } from './judge-services.ts';
-import type { ReadReference } from './select/container-references.ts';
+import type { ReadReference, ContainerReferences } from './select/container-references.ts';
 import { createCandidateFinder } from './newer/find-candidate.ts';
 import { createDecisionStore, type DecisionStore } from './decision-store.ts';
 import type { JudgeOrder } from './judge-order.ts';
 import { createVerdicts } from './verdicts.ts';
 import { createHoldRules, type HoldRules } from './hold-back.ts';
-import { subjectOf, unanswered } from './check-subject.ts';
-import { type CheckedContainer, imageIn } from './checked-container.ts';
+import { imageIn, type CheckedContainer } from './checked-container.ts';
 import { refuseUnproven } from './newer/require-signature.ts';
 import { createCooldownClock } from './newer/cooldown-clock.ts';
 import { createTagSightings, type TagSightings } from './newer/tag-sightings.ts';
 import type { SelectedContainers } from './select/select-containers.ts';
+import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
+import { readServiceImage } from '../../domain/swarm/service-image.ts';
+import {
+  joinVerdicts,
+  judgeServiceAlone,
+  platformsOf,
+  subjectOfService,
+  whyHeldByLabel,
+} from '../../domain/swarm/update/service-verdict.ts';
+import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
+import type { ServiceListing } from '../engine/service-listing.ts';
+import { judgeFailure } from '../../domain/check/failed-check.ts';
+import type { ImageSummary } from '../../domain/container/container.ts';
+import { labelsOfImage, type ImageIndex } from '../../domain/container/image-index.ts';
+import { sameRepository, tryParseImageReference } from '../../domain/reference/image-reference.ts';
+import { quoted } from '../../domain/text/printable.ts';
+import { ownJournal } from '../../domain/transaction/journal.ts';
+import { stopCode } from '../async/stopped.ts';
 
 export type CheckReport = EngineRuns & {
   /** Containers in listing order. */
@@ -43,7 +59,7 @@ export type CheckReport = EngineRuns & {
 };
 
 /** A container before its interrupted update; `id` is the old container's. */
-export type UnfinishedContainer = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason' | 'isParked' | 'isDown'> &
+type UnfinishedContainer = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason' | 'isParked' | 'isDown'> &
   Pick<CheckedContainer, 'id' | 'image' | 'imageId' | 'engine'>;
 
 /** A failure for one container becomes its verdict. After an abort, containers without an answer are `unknown`. */
@@ -160,4 +176,145 @@ function describeUnfinished(
 ): UnfinishedContainer {
   const { id, image, imageId } = container;
   return { id, name, image: imageIn(read, image), imageId, state, reason, isParked, ...(isDown && { isDown }) };
+}
+
+type ServiceJudgement = {
+  readonly settle: (verdict: Verdict) => void;
+  readonly applyCooldown: boolean;
+  readonly retryFailed: boolean;
+  readonly ignoresMonitorOnly: boolean;
+};
+
+/**
+ * Settles the verdict on a service, or returns its questions, one for each platform of the nodes. The last answer
+ * settles the verdict.
+ */
+function questionsAbout(
+  watched: WatchedContainer,
+  service: SwarmService,
+  { nodes, failures }: ServiceListing,
+  settings: ServiceSettings,
+  { settle, applyCooldown, retryFailed, ignoresMonitorOnly }: ServiceJudgement,
+): readonly Question[] {
+  const alone = judgeServiceAlone(service);
+  const image = readServiceImage(service.image, service.labels);
+  if (alone !== undefined || image.kind !== 'tagged') {
+    if (alone !== undefined) settle(alone);
+    return [];
+  }
+  const inForce = effectiveSettings(settings, watched.wishes);
+  const fault = faultOfLabels(watched.wishes, inForce);
+  if (fault !== undefined) {
+    settle(unknownVerdict(fault, { image: undefined }));
+    return [];
+  }
+  const own = failures.filter(({ serviceId }) => serviceId === service.id);
+  const subject = subjectOfService(image, own, {
+    inForce: applyCooldown ? inForce : { ...inForce, cooldownMs: 0 },
+    retryFailed,
+    ...(ignoresMonitorOnly && { ignoresMonitorOnly }),
+  });
+  const platforms = platformsOf(nodes);
+  const verdicts: Verdict[] = [];
+  return platforms.map((platform) => ({
+    subject,
+    platform,
+    settle: (verdict) => {
+      verdicts.push(verdict);
+      if (verdicts.length === platforms.length)
+        settle(heldByLabel(joinVerdicts(service, image, verdicts, { failures: own, retryFailed }), service, settings));
+    },
+  }));
+}
+
+/** A label that restrains updates holds the service back where it cannot be followed. */
+function heldByLabel(verdict: Verdict, service: SwarmService, settings: ServiceSettings): Verdict {
+  const why = verdict.status === 'stale' ? whyHeldByLabel(service, settings) : undefined;
+  return why === undefined ? verdict : { ...verdict, status: 'held', hold: 'other', reason: why };
+}
+
+/** The facts about a container that its verdict needs, or a verdict without a registry request. */
+function subjectOf(
+  { container, wishes }: WatchedContainer,
+  { references, images, failedVersions }: Known,
+  settings: ServiceSettings & {
+    readonly applyCooldown: boolean;
+    readonly retryFailed: boolean;
+    readonly ignoresMonitorOnly: boolean;
+  },
+): CheckSubject | Verdict {
+  const { id, name, imageId } = container;
+  const image = images.byId(imageId);
+  const read = references.get(id);
+  const inForce = effectiveSettings(settings, wishes);
+  // The container's own label names the image to move to, whatever runs now.
+  const isNamed = read?.kind === 'known' && read.isNamedByLabel === true;
+  const isFromRegistry = wishes.fromRegistry ?? (isNamed || wasPulled(container, images, read) || undefined);
+  const fault = faultOfLabels(wishes, inForce);
+  if (fault !== undefined) return unknownVerdict(fault, { image });
+  // Its own settings may forbid the update, and cannot be distinguished from the image's.
+  if (image?.isConfigUnknown) return unknownVerdict(unknownConfig(image), { image });
+  switch (read?.kind) {
+    case 'known':
+      return {
+        imageId,
+        image,
+        reference: read.reference,
+        isNamedByLabel: read.isNamedByLabel === true,
+        inForce,
+        ...(isFromRegistry !== undefined && { isFromRegistry }),
+        ...(!settings.applyCooldown && { ignoresCooldown: true }),
+        ...(settings.ignoresMonitorOnly && { ignoresMonitorOnly: true }),
+        failedVersions: failedVersionsIn(failedVersions, name),
+        retryFailed: settings.retryFailed,
+      };
+    case 'unknown':
+      return unknownVerdict(read.reason, { image });
+    case 'failed':
+      return judgeFailure({ image }, read.error);
+    case undefined:
+      return unknownVerdict('The check failed', { image });
+  }
+}
+
+/** Whether an update of ours has pulled the image that runs from the repository of the container's reference. */
+function wasPulled(
+  { labels, imageId }: WatchedContainer['container'],
+  images: ImageIndex,
+  read: ReturnType<ContainerReferences['get']>,
+): boolean {
+  const journal = ownJournal(labels, labelsOfImage(images.byId(imageId)));
+  if (read?.kind !== 'known' || journal?.isPulled !== true || journal.newImageId !== imageId) return false;
+  const reference = tryParseImageReference(journal.reference);
+  return reference !== undefined && sameRepository(reference, read.reference);
+}
+
+function unknownConfig({ configFault }: ImageSummary): string {
+  const unread = configFault === undefined ? '' : `, and it cannot be read from the registry (${configFault})`;
+  return `The engine does not know the configuration of the image that runs${unread}, so the labels of the container cannot be distinguished from those of the image: re-create the container from its compose file or command`;
+}
+
+type Known = Pick<Listing, 'images' | 'failedVersions'> & { readonly references: ContainerReferences };
+
+/** Why the labels of a container hold its updates back: its owner meant a restriction, and it cannot be read. */
+function faultOfLabels(
+  wishes: WatchedContainer['wishes'],
+  { tagPolicy, tagInclude, tagExclude }: Pick<ServiceSettings, 'tagPolicy' | 'tagInclude' | 'tagExclude'>,
+): string | undefined {
+  const named = { policy: tagPolicy, 'tag-include': tagInclude, 'tag-exclude': tagExclude };
+  for (const [name, rule] of Object.entries(named))
+    if (rule.kind === 'unreadable')
+      return `Cannot read the label ${name} with ${quoted(rule.text, 100)}: ${rule.fault}`;
+  return wishes.faults[0];
+}
+
+/** The verdict on a container whose questions were not answered before the end of the check. */
+function unanswered({ container }: WatchedContainer, images: ImageIndex, signal: AbortSignal | undefined): Verdict {
+  const subject = { image: images.byId(container.imageId) };
+  const late = signal !== undefined && stopCode(signal) === 'timeout';
+  return unknownVerdict(
+    late ? 'The check did not end in time' : 'The check was cancelled',
+    subject,
+    late ? 'check timed out' : 'check cancelled',
+  );
 }

@@ -1,30 +1,32 @@
-import { ServiceError } from '../../domain/errors.ts';
+import { ServiceError, describeError } from '../../domain/errors.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
-import type { Outside } from '../../domain/outside/outside.ts';
+import type { Outside, Log } from '../../domain/outside/outside.ts';
 import type { Memory } from '../create-application.ts';
-import type { Application } from '../application.ts';
+import type { Application, EngineApplication, Planned } from '../application.ts';
 import { createEventLog } from '../events/event-log.ts';
 import { createHistory, eventsOf, type HistoryEntry } from '../events/history.ts';
 import { createPublisher } from '../events/publisher.ts';
 import { createStatus } from '../inventory/status.ts';
 import { createScheduler } from '../schedule/scheduler.ts';
-import { createEachEngine } from './run/each-engine.ts';
-import { createFleetDecisions } from './decisions.ts';
-import { createFleetInventory } from './inventory.ts';
-import { createFleetRecovery } from './recovery.ts';
-import { createLastRuns } from './last-runs.ts';
-import { statesOf } from './engine-states.ts';
+import { createEachEngine, type EachEngine } from './run/each-engine.ts';
+import { createFleetInventory, sumOfKnown } from './inventory.ts';
 import { withEngine } from './member/of-engine.ts';
 import { followMember } from './member/follow-member.ts';
 import type { Member, ReachedMember } from './member/member.ts';
-import { createPlans } from './run/plans.ts';
-import { createReachability } from './member/reachability.ts';
-import { createSharedIds } from './member/shared-ids.ts';
-import { createSwarmMembers, type SwarmOptions } from './swarm/swarm-members.ts';
+import { createReachability, describeUnreachable } from './member/reachability.ts';
+import { createSwarmMembers, type SwarmOptions, type SwarmMembers } from './swarm/swarm-members.ts';
 import { planWaves, type WaveOptions } from './run/wave-plan.ts';
-import { failureOfAll, hasRun } from './run/merge.ts';
+import { failureOfAll, hasRun, runsOf, reportOf } from './run/merge.ts';
 import { createRollBack } from './run/roll-back.ts';
-import { createRuns } from './run/runs.ts';
+import { createRuns, isNamed, type RunParts } from './run/runs.ts';
+import type { EngineState } from '../../domain/fleet/engine-state.ts';
+import { chooseEngines } from './member/choose-engines.ts';
+import type { Decision, DecisionFault, DecisionRequest } from '../../domain/decision/decisions.ts';
+import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
+import type { Request } from '../../domain/run/request.ts';
+import type { PartOfRun } from '../check/part-of-run.ts';
+import { inAllWaves } from './run/in-waves.ts';
+import { partOfRun } from './run/run-registry.ts';
 
 export type FleetParts = Pick<Outside, 'clock' | 'log' | 'newId' | 'registry'> & {
   /** Opens the engines in configured order. `onAnswer` is called with the result of each reading of an engine. */
@@ -191,4 +193,207 @@ function firstOpening(members: readonly ReachedMember[], ms: number) {
   const atMs = Math.min(...openings.map((opening) => opening.atMs));
   const names = openings.filter((opening) => opening.atMs === atMs).flatMap((opening) => opening.names);
   return names.length === 0 ? undefined : { atMs, names: [...new Set(names)] };
+}
+
+/** When the last run on each engine ended, milliseconds since the epoch. */
+function createLastRuns(): {
+  readonly hear: (event: ServiceEvent) => void;
+  readonly of: (engine: string) => number | undefined;
+} {
+  const times = new Map<string, number>();
+  return {
+    hear(event) {
+      if (event.kind !== 'scan_completed') return;
+      for (const { name, result } of event.session?.engines ?? []) if (result === 'ran') times.set(name, event.atMs);
+    },
+    of: (engine) => times.get(engine),
+  };
+}
+
+/** Warns once of engines with the same id: one engine under two names, or clones of one machine. */
+function createSharedIds(log: Pick<Log, 'warn'>): (engine: string, id: string) => void {
+  const ids = new Map<string, string>();
+  const warned = new Set<string>();
+  return (engine, id) => {
+    ids.set(engine, id);
+    const others = [...ids].filter(([name, other]) => name !== engine && other === id).map(([name]) => name);
+    if (id === '' || others.length === 0 || warned.has(engine)) return;
+    for (const name of [engine, ...others]) warned.add(name);
+    log.warn(
+      'Two engines have the same id: one engine under two names, or clones of one machine. Upkeep updates both',
+      { engine, others },
+    );
+  };
+}
+
+/** The state of each engine. Its counts include the services of the swarms under its name. */
+function statesOf(
+  members: readonly ReachedMember[],
+  swarms: readonly ReachedMember[],
+  lastRunOf: (engine: string) => number | undefined,
+): readonly EngineState[] {
+  return members.map(({ name, address, application, reach }) => {
+    const own = [application, ...swarms.filter((swarm) => swarm.name === name).map((swarm) => swarm.application)];
+    const inventories = own.map((each) => each.inventory());
+    const failure = reach.failure();
+    return {
+      name,
+      address,
+      lastRunAtMs: lastRunOf(name),
+      kind: reach.about()?.kind,
+      version: reach.about()?.version,
+      reachable: reach.isReachable(),
+      sinceMs: reach.sinceMs(),
+      error: failure === undefined ? undefined : describeUnreachable(failure),
+      containers: inventories.reduce((sum, { containers }) => sum + containers.length, 0),
+      updatesAvailable: sumOfKnown(inventories.map(({ updatesAvailable }) => updatesAvailable)),
+    };
+  });
+}
+
+type FleetRecovery = {
+  readonly recover: Application['recover'];
+  /** Recovers an engine that answers again. */
+  readonly afterReturn: (member: ReachedMember, signal: AbortSignal) => Promise<void>;
+};
+
+/** Recovers each engine on its own. A start does not wait for an unreachable engine: its recovery follows later. */
+function createFleetRecovery(
+  members: readonly ReachedMember[],
+  { each, log, swarms }: { readonly each: EachEngine; readonly log: Log; readonly swarms: Pick<SwarmMembers, 'of'> },
+): FleetRecovery {
+  return {
+    async recover(signal, order) {
+      const work = ({ application }: ReachedMember) => application.recover(signal, order);
+      const chosen = chooseEngines(members, order?.engines);
+      const ofEngines = each(chosen, { work, isNamed: true, signal });
+      const ofSwarms = swarms.of(chosen, signal).then((found) => each(found, { work, isNamed: true, signal }));
+      const answers = [...(await ofEngines), ...(await ofSwarms)];
+      if (!hasRun(answers)) throw failureOfAll(answers, 'look for interrupted updates');
+      const awaitsHelper = answers.some(({ result }) => result?.awaitsHelper);
+      return {
+        transactions: answers.flatMap(({ member, result }) =>
+          (result?.transactions ?? []).map((one) => ({ ...one, engine: member.name })),
+        ),
+        ...(awaitsHelper && { awaitsHelper }),
+        engines: runsOf(answers),
+      };
+    },
+    async afterReturn({ name, application }, signal) {
+      try {
+        const { transactions } = await application.recover(signal);
+        for (const { containers, result, reason } of transactions)
+          log.info('The remains of an earlier update were checked', { engine: name, containers, result, reason });
+      } catch (error) {
+        if (!signal.aborted)
+          log.warn('The engine is back, but its interrupted updates cannot be checked', {
+            engine: name,
+            error: describeError(error),
+          });
+      }
+    },
+  };
+}
+
+/** Decisions of all engines. A container name that several engines have must come with an engine. */
+function createFleetDecisions(
+  membersNow: () => readonly ReachedMember[],
+  /** Resolves after the first search for swarms. */
+  searched: () => Promise<void>,
+): Application['decisions'] {
+  const waiting = (container: string, engine?: string) =>
+    chooseEngines(membersNow(), engine === undefined ? [] : [engine]).filter(
+      ({ application }) => application.decisions.candidateOf(container) !== undefined,
+    );
+
+  return {
+    candidateOf(container, engine) {
+      const [first, ...others] = waiting(container, engine);
+      return others.length > 0 ? undefined : first?.application.decisions.candidateOf(container);
+    },
+    async list() {
+      await searched();
+      const lists = await Promise.all(
+        membersNow().map(async ({ name, application }) => {
+          const decisions = await application.decisions.list();
+          return decisions.map((decision): Decision => ({ ...decision, engine: name }));
+        }),
+      );
+      return lists.flat().toSorted((one, other) => one.atMs - other.atMs);
+    },
+    async take(request) {
+      const found = waiting(request.container, request.engine);
+      const [member = chooseEngines(membersNow(), engineOf(request))[0], ...others] = found;
+      if (member === undefined || others.length > 0) return severalHave(found);
+      const taken = await member.application.decisions.take(request);
+      return 'fault' in taken ? taken : { ...taken, engine: member.name };
+    },
+    async withdraw(id) {
+      await searched();
+      for (const { name, application } of membersNow()) {
+        const withdrawn = await application.decisions.withdraw(id);
+        if (withdrawn !== undefined) return { ...withdrawn, engine: name };
+      }
+      return undefined;
+    },
+  };
+}
+
+function engineOf({ engine }: DecisionRequest): readonly string[] {
+  return engine === undefined ? [] : [engine];
+}
+
+function severalHave(members: readonly ReachedMember[]): DecisionFault {
+  const names = members.map(({ name }) => name).join(', ');
+  return { kind: 'invalid', fault: `it is on several engines (${names}): name one of them with engine` };
+}
+
+/** Plans and rehearsals of all engines, one after the other in configured order. */
+function createPlans(parts: RunParts): Pick<Application, 'plan' | 'rehearse'> {
+  const { members, clock, newId, registry } = parts;
+
+  async function planned<Result extends Planned>(
+    request: Request,
+    work: (application: EngineApplication, part: PartOfRun) => Promise<Result>,
+    signal: AbortSignal | undefined,
+  ): Promise<Planned & { readonly results: readonly Result[] }> {
+    const meant = chooseEngines(members, request.engines);
+    const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
+    const part = partOfRun(newId(), registry);
+    const order = { work, part, applyCooldown: true, isNamed: isNamed(request) };
+    const answers = await inAllWaves(meant, parts, order, signal);
+    if (!hasRun(answers)) throw failureOfAll(answers, 'plan an update');
+    const results = answers.flatMap(({ result }) => result ?? []);
+    const reports = answers.map(({ result, ...answer }) => ({ ...answer, ...(result && { result: result.report }) }));
+    const times = { startedAtMs, durationMs: clock.monotonicMs() - beganMs };
+    return { report: reportOf(reports, request, times), plan: joined(results.map(({ plan }) => plan)), results };
+  }
+
+  return {
+    async plan(request, signal) {
+      const { report, plan } = await planned(request, (one, part) => one.plan({ ...request, part }, signal), signal);
+      return { report, plan };
+    },
+    async rehearse(request, signal) {
+      const work = (one: EngineApplication, part: PartOfRun) => one.rehearse({ ...request, part }, signal);
+      const { report, plan, results } = await planned(request, work, signal);
+      return { report, plan, rehearsals: results.flatMap(({ rehearsals }) => rehearsals) };
+    },
+  };
+}
+
+function joined(plans: readonly UpdatePlan[]): UpdatePlan {
+  const services = plans.flatMap((plan) => plan.services ?? []);
+  const doors = plans.flatMap((plan) => plan.doors ?? []);
+  const canaries = plans.flatMap((plan) => plan.canaries ?? []);
+  const self = plans.find((plan) => plan.self !== undefined)?.self;
+  return {
+    transactions: plans.flatMap(({ transactions }) => transactions),
+    refused: plans.flatMap(({ refused }) => refused),
+    restarts: plans.flatMap(({ restarts }) => restarts),
+    ...(canaries.length > 0 && { canaries }),
+    ...(services.length > 0 && { services }),
+    ...(doors.length > 0 && { doors }),
+    ...(self && { self }),
+  };
 }

@@ -1,10 +1,13 @@
-import { emptyListing, type EngineListing, isOrderInDoubt } from '../../domain/inventory/engine-listing.ts';
+import {
+  emptyListing,
+  isOrderInDoubt,
+  type EngineListing,
+  type ListedService,
+} from '../../domain/inventory/engine-listing.ts';
 import { describeError, ServiceError } from '../../domain/errors.ts';
-import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import type { ReadOnlyOutside, Clock } from '../../domain/outside/outside.ts';
 import { createChanges } from './engine-changes.ts';
-import { createImageThrottle, createDelayedRechecks, createTaskRechecks } from './delayed-rechecks.ts';
 import { createListingReader } from './listing-reader.ts';
-import { createListingStaleness } from './listing-staleness.ts';
 import { noStartTimes } from './start-times.ts';
 import { orStopped } from '../async/stopped.ts';
 
@@ -23,7 +26,7 @@ export type FollowOptions = {
 };
 
 /** Copy of the engine's lists in memory. */
-export type EngineCache = {
+type EngineCache = {
   /** Follows the engine. Resolves after the first listing. Further calls have no effect. */
   readonly follow: (signal?: AbortSignal) => Promise<void>;
   /** Undefined before the first listing. The same object is returned while nothing has changed. */
@@ -206,3 +209,144 @@ const taskRecheckMs = 2000;
 const resyncMs = 60_000;
 
 const firstRetryMs = 250;
+
+/** Whether the listing in memory may be shown. It is only as current as the event stream that it follows. */
+type ListingStaleness = {
+  readonly noteConnected: () => void;
+  readonly noteBreak: () => void;
+  readonly noteRead: () => void;
+  readonly noteFailure: (error: unknown) => void;
+  /** Undefined while the listing may be shown. */
+  readonly failure: () => ServiceError | undefined;
+};
+
+/** A broken stream is harmless while the engine can be listed. `readAll` is called to find out. */
+export function createListingStaleness(
+  { monotonicMs }: Pick<Clock, 'monotonicMs'>,
+  readAll: () => void,
+): ListingStaleness {
+  let isConnected = false;
+  /** The stream has broken since the last reading, so that events may have been lost. */
+  let isBehind = false;
+  let failed: ServiceError | undefined;
+  let inDoubtSinceMs: number | undefined;
+
+  return {
+    noteConnected() {
+      isConnected = true;
+    },
+    noteBreak() {
+      isConnected = false;
+      isBehind = true;
+      inDoubtSinceMs ??= monotonicMs();
+      readAll();
+    },
+    noteRead() {
+      isBehind = false;
+      failed = undefined;
+      inDoubtSinceMs = undefined;
+    },
+    noteFailure(error) {
+      failed = error instanceof ServiceError ? error : unreachable(error);
+    },
+    failure() {
+      // Events of objects that may not be listed show nothing.
+      if (isConnected && !isBehind && failed?.code !== 'engine-denied') return undefined;
+      const isLate = inDoubtSinceMs !== undefined && monotonicMs() - inDoubtSinceMs > longestDoubtMs;
+      return failed ?? (isLate ? silent() : undefined);
+    },
+  };
+}
+
+/** A listing takes less than a second. A stream that is reopened within this time causes no failure. */
+const longestDoubtMs = 2000;
+
+function unreachable(cause: unknown): ServiceError {
+  return new ServiceError('engine-unreachable', 'Cannot list containers: the engine cannot be reached', { cause });
+}
+
+function silent(): ServiceError {
+  return new ServiceError('timeout', 'Cannot list containers: the engine does not answer');
+}
+
+/**
+ * Repeats readings some time after the first one. One timer serves all calls, so a `read` follows one to two pauses
+ * after its call. At the end of the process `pause` resolves early, and `isOver` is true.
+ */
+function createDelayedRechecks(pause: () => Promise<void>, isOver: () => boolean): (read: () => void) => void {
+  let ripe: (() => void)[] = [];
+  let fresh: (() => void)[] = [];
+  let isWaiting = false;
+
+  async function serve(): Promise<void> {
+    isWaiting = true;
+    while (ripe.length + fresh.length > 0 && !isOver()) {
+      await pause();
+      for (const read of ripe) read();
+      [ripe, fresh] = [fresh, []];
+    }
+    isWaiting = false;
+  }
+
+  return (read) => {
+    fresh.push(read);
+    if (!isWaiting) void serve();
+  };
+}
+
+/**
+ * Joins the image events of an update into few readings: an engine with many images takes long to list them. The
+ * returned function is called for each event. The first event leads to a `read` at once. Events during the `pause`
+ * after it lead to one reading at its end.
+ */
+function createImageThrottle(pause: () => Promise<void>, read: () => void): () => void {
+  let isPausing = false;
+  let isWanted = false;
+
+  async function readAndPause(): Promise<void> {
+    isPausing = true;
+    do {
+      isWanted = false;
+      read();
+      await pause();
+    } while (isWanted);
+    isPausing = false;
+  }
+
+  return () => {
+    isWanted = true;
+    if (!isPausing) void readAndPause();
+  };
+}
+
+/** Reads services again while they have too few tasks: a swarm announces its services but not their tasks. */
+type TaskRechecks = {
+  /** Called for each event of a service. */
+  readonly noteEvent: () => void;
+  readonly noteRead: (listing: EngineListing) => void;
+};
+
+/** `read` follows `pause`, a bounded number of times after each event. */
+function createTaskRechecks(pause: () => Promise<void>, read: () => void): TaskRechecks {
+  let remaining = 0;
+  let isWaiting = false;
+  return {
+    noteEvent: () => void (remaining = mostReads),
+    noteRead({ services = [] }) {
+      if (isWaiting || remaining === 0 || !services.some(isShort)) return;
+      remaining -= 1;
+      isWaiting = true;
+      void pause().then(() => {
+        isWaiting = false;
+        read();
+      });
+    },
+  };
+}
+
+/** After this many, a service with too few tasks is only read with the full listing. */
+const mostReads = 15;
+
+function isShort({ service: { count } }: ListedService): boolean {
+  return count !== undefined && count.running < count.wanted;
+}

@@ -1,19 +1,19 @@
-import { type ContainerReference, readContainerReference } from '../../domain/check/container-reference.ts';
+import { readContainerReference, type ContainerReference } from '../../domain/check/container-reference.ts';
 import type { ContainerSummary, ImageSummary } from '../../domain/container/container.ts';
-import { emptyListing, type EngineListing, everyEntry } from '../../domain/inventory/engine-listing.ts';
-import { type ImageLabelsOf, labelsOfImage, noImageLabels } from '../../domain/container/image-index.ts';
+import { emptyListing, everyEntry, type EngineListing } from '../../domain/inventory/engine-listing.ts';
+import { labelsOfImage, noImageLabels, type ImageLabelsOf } from '../../domain/container/image-index.ts';
 import { createImageRule } from '../../domain/check/image-selection.ts';
 import type { Inventory, LastCheck, TrackedContainer, UnfinishedTracked } from '../../domain/inventory/inventory.ts';
 import {
   haveSameLinks,
-  type ListedDependencies,
   readListedDependencies,
+  type ListedDependencies,
 } from '../../domain/inventory/listed-dependencies.ts';
 import type { Instance, Seal } from '../../domain/outside/outside.ts';
 import { createSelector, type UnwatchedContainer, type WatchedContainer } from '../../domain/check/selection.ts';
 import { scopeInForce } from '../../domain/check/scope.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
-import { trackContainer, type UncheckedContainer } from '../../domain/inventory/tracked-container.ts';
+import { trackContainer, trackImages, type UncheckedContainer } from '../../domain/inventory/tracked-container.ts';
 import { transactionMarksOf } from '../../domain/transaction/transaction-mark.ts';
 import { unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
 import type { PastOutcome } from '../../domain/run/session.ts';
@@ -21,7 +21,8 @@ import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import type { LastChecks } from './last-checks.ts';
 import type { LastOutcomes } from './last-outcomes.ts';
 import { noStartTimes, type StartTimes } from './start-times.ts';
-import { inventoryOf, isSameContainer, keep, unknownInventory } from './next-inventory.ts';
+import type { LabelledSetting } from '../../domain/settings/labelled-settings.ts';
+import { isSameList, isSameRecord } from '../../domain/text/shallow-equality.ts';
 
 export type InventoryParts = {
   readonly settings: ServiceSettings;
@@ -165,3 +166,61 @@ type Description = {
   readonly last: PastOutcome | undefined;
   readonly tracked: TrackedContainer;
 };
+
+/** The inventory before the first listing. */
+const unknownInventory: Inventory = {
+  revision: 0,
+  known: false,
+  scope: '',
+  containers: [],
+  unfinished: [],
+  images: [],
+  updatesAvailable: undefined,
+};
+
+/** The earlier list if it is equal, so that the same content stays the same object. */
+function keep(before: readonly string[] | undefined, now: readonly string[]): readonly string[] {
+  return before !== undefined && isSameList(before, now) ? before : now;
+}
+
+function isSameContainer(one: TrackedContainer, other: TrackedContainer): boolean {
+  const { labelsInEffect, settings } = one;
+  const isSameSetting = (setting: LabelledSetting, index: number) => isSameRecord(setting, other.settings[index] ?? {});
+  const isSame = settings.length === other.settings.length && settings.every(isSameSetting);
+  return (
+    isSame &&
+    isSameRecord(labelsInEffect, other.labelsInEffect) &&
+    isSameRecord(one, { ...other, labelsInEffect, settings })
+  );
+}
+
+/** The revision changes only with the content. Containers that are not watched do not count. */
+function inventoryOf(
+  containers: readonly TrackedContainer[],
+  unfinished: readonly UnfinishedTracked[],
+  scope: string,
+  before: Inventory,
+): Inventory {
+  const isSameUnfinished =
+    before.unfinished.length === unfinished.length &&
+    before.unfinished.every((one, index) => isSameRecord(one, unfinished[index] ?? one));
+  const isSame = before.scope === scope && isSameUnfinished && isSameList(before.containers, containers);
+  if (before.known && isSame) return before;
+  return {
+    revision: before.revision + 1,
+    known: true,
+    scope,
+    containers,
+    unfinished,
+    images: trackImages(containers),
+    updatesAvailable: countUpdates(containers),
+  };
+}
+
+/** None of no containers is known without a check. */
+function countUpdates(containers: readonly TrackedContainer[]): number | undefined {
+  const isKnown = ({ staleness, updateAvailable }: TrackedContainer) =>
+    updateAvailable || (staleness !== undefined && staleness !== 'unknown');
+  if (containers.length > 0 && !containers.some(isKnown)) return undefined;
+  return containers.filter(({ updateAvailable }) => updateAvailable).length;
+}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { containerOutcome } from '../../../test/support/scene/fake-application.ts';
-import { createRunProgress } from './run-progress.ts';
+import { createRunProgress } from './status.ts';
 
 const runId = 'r1';
 const started = { kind: 'scan_started', runId, purpose: 'update', trigger: 'http', atMs: 5000 } as const;

@@ -1,23 +1,31 @@
 import { describeError } from '../../domain/errors.ts';
 import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
-import { entryKeyOf } from '../../domain/run/session.ts';
+import { entryKeyOf, type ContainerOutcome } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { boundedDraft } from '../../domain/notification/bounded-draft.ts';
-import { type ReleaseTime, releaseTimeOf } from '../../domain/notification/outbox/release-time.ts';
+import { releaseTimeOf, type ReleaseTime } from '../../domain/notification/outbox/release-time.ts';
 import type { Message, MessageLevel, Target } from '../../domain/notification/message.ts';
 import { isFor, leastLevelOf, watchesRuns } from '../../domain/notification/routing.ts';
 import {
+  partOfRun,
   type Composer,
   type Draft,
-  partOfRun,
   type RunFacts,
   type StartFacts,
+  type RunStep,
 } from '../../domain/notification/run-facts.ts';
 import type { NotificationSettings } from '../../domain/notification/notification-settings.ts';
 import type { Clock, Log } from '../../domain/outside/outside.ts';
 import type { Delivery } from './delivery.ts';
-import { createNewsFinder } from './find-news.ts';
-import { collectRuns, type CollectedRun } from './collect-runs.ts';
+import {
+  findingOf,
+  findingOfRepair,
+  isAlwaysNews,
+  isNews,
+  keyOfRepaired,
+  type Finding,
+} from '../../domain/notification/findings.ts';
+import { putNewest } from '../../domain/text/maps.ts';
 
 /** Makes messages from events, for the targets that subscribe to them. */
 export type Notifier = {
@@ -197,4 +205,139 @@ const mostImages = 100;
 /** Splits a run into one for each container with something to report. */
 function splitByContainer(facts: RunFacts): readonly RunFacts[] {
   return [...facts.news].map((one) => partOfRun(facts, (key) => key === one));
+}
+
+/** The items to report, and the keys of the new findings among them. */
+type News<Item> = { readonly reported: readonly Item[]; readonly keys: readonly string[] };
+
+type Find<Item> = (items: readonly Item[]) => News<Item>;
+
+type NewsParts = Pick<Delivery, 'foundAtMs'> & { readonly nowMs: () => number; readonly repeat: boolean };
+
+/** Omits findings that were reported before, unless they are to be repeated. */
+function createNewsFinder({ foundAtMs, nowMs, repeat }: NewsParts): {
+  readonly inRun: Find<ContainerOutcome>;
+  readonly inRepairs: Find<RecoveredTransaction>;
+} {
+  function find<Item>(
+    items: readonly Item[],
+    findIn: (item: Item) => Finding | undefined,
+    isAlways: (item: Item) => boolean,
+  ): News<Item> {
+    const keys: string[] = [];
+    const reported = items.filter((item) => {
+      const finding = findIn(item);
+      const isNew = finding !== undefined && isNews(finding, foundAtMs(finding.key), nowMs());
+      if (isNew) keys.push(finding.key);
+      return isNew || isAlways(item) || (finding !== undefined && repeat);
+    });
+    return { reported, keys };
+  }
+
+  return {
+    inRun: (containers) => find(containers, findingOf, isAlwaysNews),
+    inRepairs(transactions) {
+      const { reported, keys } = find(
+        transactions.filter(({ looksAlike }) => !looksAlike),
+        findingOfRepair,
+        (transaction) => {
+          const finding = findingOfRepair(transaction);
+          if (finding === undefined) return true;
+          const endedAtMs = foundAtMs(keyOfRepaired(transaction));
+          return endedAtMs !== undefined && endedAtMs >= (foundAtMs(finding.key) ?? 0);
+        },
+      );
+      const open = reported.flatMap((one) => findingOfRepair(one)?.key ?? keyOfRepaired(one));
+      return { reported, keys: [...new Set([...keys, ...open])] };
+    },
+  };
+}
+
+/** A finished run, before its links and versions are looked up. */
+type CollectedRun = Omit<RunFacts, 'news' | 'imageLabels'> & {
+  /** Targets from the labels of containers, by `entryKeyOf`. */
+  readonly recipients: Readonly<Record<string, readonly string[]>>;
+};
+
+type OpenRun = Pick<CollectedRun, 'runId' | 'purpose' | 'trigger' | 'startedAtMs'> & {
+  recipients: CollectedRun['recipients'];
+  readonly checked: ContainerOutcome[];
+  readonly steps: RunStep[];
+  readonly removedImages: RunFacts['removedImages'][number][];
+};
+
+/** Listens to the events of runs, and calls `onEnd` once for each run that has ended. */
+function collectRuns(onEnd: (run: CollectedRun) => void): (event: ServiceEvent) => void {
+  const open = new Map<string, OpenRun>();
+
+  function end(
+    runId: string,
+    end: Pick<RunFacts, 'endedAtMs' | 'error'>,
+    containers?: readonly ContainerOutcome[],
+  ): void {
+    const run = open.get(runId);
+    if (run === undefined) return;
+    open.delete(runId);
+    const { checked, ...facts } = run;
+    onEnd({ ...facts, ...end, containers: containers ?? checked });
+  }
+
+  return (event) => {
+    if (event.kind === 'scan_started') {
+      const { runId, purpose, trigger, atMs: startedAtMs } = event;
+      const run = { runId, purpose, trigger, startedAtMs, recipients: {}, checked: [], steps: [], removedImages: [] };
+      return putNewest(open, runId, run, mostOpen);
+    }
+    const run = 'runId' in event ? open.get(event.runId) : undefined;
+    if (run === undefined) return;
+    switch (event.kind) {
+      case 'containers_selected':
+        // With several engines, each one publishes its own selection.
+        run.recipients = { ...run.recipients, ...event.recipients };
+        break;
+      case 'container_checked':
+        if (run.purpose === 'check') run.checked.push(...outcomeOfCheck(event));
+        break;
+      case 'update_started':
+        run.steps.push({
+          kind: 'started',
+          key: entryKeyOf({ name: event.container, kind: event.entryKind }),
+          atMs: event.atMs,
+        });
+        break;
+      case 'update_completed':
+      case 'update_failed':
+      case 'update_deferred':
+        run.steps.push({ kind: 'ended', key: entryKeyOf(event.outcome), atMs: event.atMs });
+        break;
+      case 'image_cleanup':
+        run.removedImages.push(...event.images.map((image) => ({ ...image, atMs: event.atMs })));
+        break;
+      case 'scan_completed':
+        end(event.runId, { endedAtMs: event.atMs, error: undefined }, event.session?.containers);
+        break;
+      case 'scan_failed':
+        end(event.runId, { endedAtMs: event.atMs, error: event.error }, []);
+        break;
+      default:
+        break;
+    }
+  };
+}
+
+/** Checks by the API run beside the one update. Runs without an end must not pile up. */
+const mostOpen = 100;
+
+/** A check changes nothing: a newer version is reported as available. */
+function outcomeOfCheck({
+  container,
+  entryKind: kind,
+  image,
+  status,
+  reason,
+}: ServiceEvent & { kind: 'container_checked' }): ContainerOutcome[] {
+  const isNewer = status === 'stale' || status === 'held';
+  if (!isNewer && status !== 'unknown') return [];
+  const ids = { oldImageId: '', newImageId: '', oldDigest: '', newDigest: '' };
+  return [{ name: container, ...(kind && { kind }), image, outcome: isNewer ? 'skipped' : 'unknown', reason, ...ids }];
 }

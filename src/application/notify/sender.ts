@@ -7,7 +7,6 @@ import type { SendOutcome, Target } from '../../domain/notification/message.ts';
 import type { Clock, Log } from '../../domain/outside/outside.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
 import type { StoredOutbox } from './stored-outbox.ts';
-import { createWakeableWait } from './wakeable-wait.ts';
 
 export type SenderParts = {
   readonly target: Target;
@@ -131,3 +130,36 @@ export function startSender({ target, outbox, counts, retryMs, clock, log, chanc
 const longestAttemptMs = 15_000;
 
 const unanswered: SendOutcome = { kind: 'failed', failure: 'network', reason: 'there was no answer in time' };
+
+/** A wait that other code can end. */
+type WakeableWait = {
+  /** Resolves at a `wake`, or after `ms`; undefined means no limit. A `wake` before a wait ends the next one. */
+  readonly wait: (ms: number | undefined) => Promise<void>;
+  readonly wake: () => void;
+};
+
+function createWakeableWait({ sleep }: Pick<Clock, 'sleep'>): WakeableWait {
+  let isWoken = false;
+  let endWait: () => void = () => undefined;
+  return {
+    async wait(ms) {
+      if (!isWoken) {
+        const woken = new AbortController();
+        const atWake = new Promise<void>((resolve) => {
+          endWait = () => {
+            woken.abort();
+            resolve();
+          };
+        });
+        const late = ms === undefined ? atWake : sleep(Math.max(1, ms), woken.signal).catch(() => undefined);
+        await Promise.race([atWake, late]);
+        endWait = () => undefined;
+      }
+      isWoken = false;
+    },
+    wake() {
+      isWoken = true;
+      endWait();
+    },
+  };
+}

@@ -1,21 +1,22 @@
-import type { ContainerSummary, ImageSummary } from '../../domain/container/container.ts';
-import { judgeRemains } from '../../domain/recovery/judge-remains.ts';
+import type { ContainerSummary, ImageSummary, Container } from '../../domain/container/container.ts';
+import { judgeRemains, type UnconfirmedContainer } from '../../domain/recovery/judge-remains.ts';
 import type { ConfirmedMember, ConfirmedTransaction, JournaledContainer } from '../../domain/recovery/remains.ts';
-import { hasValidSeal } from '../../domain/transaction/journal.ts';
+import { hasValidSeal, readJournal, carriesJournal, transactionLabel } from '../../domain/transaction/journal.ts';
 import {
   isMarkOf,
   markTextOf,
-  type TransactionMark,
   transactionMarksOf,
+  type TransactionMark,
 } from '../../domain/transaction/transaction-mark.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import { plainName } from '../../domain/transaction/transaction-names.ts';
+import { plainName, parseTransactionName } from '../../domain/transaction/transaction-names.ts';
 import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
 import type { Member } from '../../domain/transaction/facts.ts';
 import type { OpenTransaction } from '../transaction/facts/open-transaction.ts';
 import { memberFromJournal, memberFromMark } from '../transaction/facts/member-from.ts';
-import { suspectsAmong } from './suspects.ts';
-import { inspectOlds, readCarrier } from './inspect-remains.ts';
+import { containerOwnLabels } from '../../domain/container/label-names.ts';
+import { objectErrorOrThrow } from '../engine/object-error.ts';
+import { imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
 
 /** An unfinished transaction as the engine shows it. */
 export type FoundTransaction = Pick<
@@ -36,7 +37,7 @@ export type Found = {
   readonly images: readonly ImageSummary[];
 };
 
-export type FindOrder = {
+type FindOrder = {
   /** Names whose journals are trusted without the seal of our key. */
   readonly unsealed?: readonly string[];
 };
@@ -120,4 +121,90 @@ function partOf({ name, oldId, successor, autoRemoveReplica, mark }: ConfirmedMe
   // A mark cannot be forged, and the mark of a rollback is newer than the journal of the update that it undoes.
   const fromMark = mark && { policy: mark.policy, wasRunning: mark.wasRunning };
   return { ...memberFromJournal(journal), ...fromMark };
+}
+
+/**
+ * Reads a container's own journal. A journal in the image's labels does not count: an image that was committed from an
+ * updated container has one. A container that cannot be inspected stays unrepaired.
+ */
+async function readCarrier(
+  outside: Outside,
+  { id, name }: ContainerSummary,
+): Promise<JournaledContainer | UnconfirmedContainer | undefined> {
+  const container = await inspectAlone(outside, id);
+  if (container === undefined || typeof container === 'string')
+    return container === undefined ? undefined : { name, reason: `cannot be inspected: ${container}` };
+  const reading = readJournal(containerOwnLabels(container.settings.Config.Labels ?? {}, container.imageLabels ?? {}));
+  return reading.kind === 'journal' ? { container, journal: reading.journal } : undefined;
+}
+
+/** Inspects old containers. Kept ones are not in `containers`, but they still exist. */
+async function inspectOlds(
+  outside: Outside,
+  carriers: readonly JournaledContainer[],
+): Promise<{ readonly olds: ReadonlyMap<string, Container>; readonly unreadable: ReadonlySet<string> }> {
+  const named = [...new Set(carriers.map(({ journal }) => journal.oldId))];
+  const read = await mapConcurrently(named, inspectionsAtOnce, async (id) => ({
+    id,
+    old: await inspectAlone(outside, id),
+  }));
+  const olds = read.flatMap(({ id, old }) =>
+    old === undefined || typeof old === 'string' ? [] : [[id, old] as const],
+  );
+  const unreadable = read.flatMap(({ id, old }) => (typeof old === 'string' ? [id] : []));
+  return { olds: new Map(olds), unreadable: new Set(unreadable) };
+}
+
+/** The engine's error as text, when it answers but not about this container. */
+async function inspectAlone({ engine }: Outside, id: string): Promise<Container | string | undefined> {
+  try {
+    return await engine.inspectContainer(id);
+  } catch (error) {
+    return (await objectErrorOrThrow(engine, error, undefined)).message;
+  }
+}
+
+type Suspects = {
+  readonly carriers: readonly ContainerSummary[];
+  /** Names of containers with an unreadable journal, and the transactions in it. */
+  readonly foreign: readonly string[];
+  readonly foreignIds: readonly string[];
+};
+
+/**
+ * Containers that need an inspection. They are few: the journal of a finished update stays on its container without
+ * effect.
+ */
+function suspectsAmong(
+  containers: readonly ContainerSummary[],
+  images: readonly ImageSummary[],
+  marked: readonly TransactionMark[],
+): Suspects {
+  const imageLabelsOf = imageLabelsIn(indexImages(images));
+  const present = new Set([...containers.map(({ id }) => id), ...marked.map(({ oldId }) => oldId)]);
+  const carrying = containers.filter(({ labels }) => carriesJournal(labels));
+  const read = carrying.map((container) => {
+    // An image may have been removed by force while its container exists. The container still starts, and all its
+    // labels count as its own.
+    const labels = containerOwnLabels(container.labels, imageLabelsOf(container) ?? {});
+    return { container, labels, given: parseTransactionName(container.name), reading: readJournal(labels) };
+  });
+  // Transactions without their old container: the other carrier, at its plain name, shows whether the update is over.
+  const withoutOld = new Set<string>();
+  for (const { given, reading } of read)
+    if (reading.kind === 'journal' && (given?.role === 'bad' || (given && reading.journal.role === 'standin')))
+      withoutOld.add(reading.journal.oldId);
+  const carriers = read.filter(({ given, reading }) => {
+    if (reading.kind !== 'journal') return false;
+    const isParked = given?.role === 'old' || given?.role === 'drop';
+    // The journal of an earlier update, on a container that this transaction replaces.
+    if (isParked && reading.journal.role === 'successor') return false;
+    return given !== undefined || present.has(reading.journal.oldId) || withoutOld.has(reading.journal.oldId);
+  });
+  const foreign = read.filter(({ given, reading }) => given !== undefined && reading.kind === 'foreign');
+  return {
+    carriers: carriers.map(({ container }) => container),
+    foreign: foreign.map(({ container }) => container.name),
+    foreignIds: foreign.map(({ labels }) => labels[transactionLabel] ?? ''),
+  };
 }

@@ -1,6 +1,6 @@
 import { readOwnWays } from '../engine/list-all.ts';
 import type { RecoveredTransaction, RecoveryReport } from '../../domain/run/recovery-report.ts';
-import type { ContainerSummary } from '../../domain/container/container.ts';
+import { restartPolicyOf, type ContainerSummary } from '../../domain/container/container.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
 import { imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
@@ -11,16 +11,20 @@ import { opened } from '../transaction/facts/open-transaction.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { findOpen, type Found, type FoundTransaction } from './find-open.ts';
 import { removeOverdue } from '../cleanup/kept-containers.ts';
-import { type Helper, helpersIn, isHelperOf } from './helpers.ts';
+import { helpersIn, isHelperOf, type Helper } from './helpers.ts';
 import { objectErrorOrThrow } from '../engine/object-error.ts';
 import type { OwnWays } from '../../domain/self-update/own-ways.ts';
 import type { StepContext } from '../transaction/steps/step-context.ts';
-import { type OwnerVerdict, whyNotOurs } from './owners.ts';
+import { whyNotOurs, type OwnerVerdict } from './owners.ts';
 import { withRecipients } from './recipients.ts';
-import { settleStrayMarks } from './stray-marks.ts';
 import type { BackgroundRepairs, RepairResult } from './background-repairs.ts';
 import { repairTransaction } from './repair-transaction.ts';
-import { concludeHelpers, type EndedHelper, whyHelperKept } from './end-helper.ts';
+import { concludeHelpers, whyHelperKept, type EndedHelper } from './end-helper.ts';
+import { policyWhileUnproven, samePolicy } from '../../domain/transaction/policy.ts';
+import { describeError } from '../../domain/errors.ts';
+import { parseKeptName, parseTransactionName } from '../../domain/transaction/transaction-names.ts';
+import { followedTag } from '../transaction/facts/facts.ts';
+import { settleWithinMs, strayAfterMs, untag } from '../transaction/facts/marks.ts';
 
 export type RecoveryOrder = {
   /** Names whose journals are trusted without the seal of our key, because a person asked for it. */
@@ -42,7 +46,7 @@ export type RecoveryOrder = {
   readonly background?: BackgroundOrder | undefined;
 };
 
-export type BackgroundOrder = {
+type BackgroundOrder = {
   readonly repairs: BackgroundRepairs;
   /** Called with the result of a repair that was reported as under way. */
   readonly onEnd: (transaction: RecoveredTransaction) => void;
@@ -192,4 +196,56 @@ function isOurs({ id, members }: FoundTransaction, own: ContainerSummary | undef
   return (
     members.some(({ oldId }) => oldId === own.id) || (reading.kind === 'journal' && reading.journal.transaction === id)
   );
+}
+
+type Stray = {
+  readonly marks: readonly TransactionMark[];
+  /** Reads again, after the pause, which marks are stray. */
+  readonly readAgain: () => Promise<readonly TransactionMark[]>;
+  readonly liveRestore: boolean;
+};
+
+/**
+ * Removes marks without any other remains: the update died before it had created a container, or a person has removed
+ * the successor. The tag and the policy that the update had changed are restored. A mark that another instance has just
+ * set stays.
+ */
+async function settleStrayMarks(outside: Outside, stray: Stray, signal?: AbortSignal): Promise<void> {
+  if (stray.marks.length === 0) return;
+  try {
+    await outside.clock.sleep(strayAfterMs, signal);
+    const before = new Set(stray.marks.map(({ tag }) => tag));
+    const readAtMs = outside.clock.monotonicMs();
+    for (const mark of await stray.readAgain()) {
+      if (!before.has(mark.tag) || signal?.aborted) continue;
+      await settle(outside, mark, { ...stray, untilMs: readAtMs + settleWithinMs });
+    }
+  } catch (error) {
+    if (!signal?.aborted) outside.log.warn('Marks of interrupted updates stay', { error: describeError(error) });
+  }
+}
+
+type Settling = Pick<Stray, 'liveRestore'> & {
+  /** By the monotonic clock. After this time the mark may have a container, so only the next start settles it. */
+  readonly untilMs: number;
+};
+
+async function settle(outside: Outside, mark: TransactionMark, { liveRestore, untilMs }: Settling): Promise<void> {
+  const { engine, clock, log } = outside;
+  const isLate = () => clock.monotonicMs() > untilMs;
+  const old = await engine.inspectContainer(mark.oldId);
+  const isInPlace =
+    old !== undefined && parseTransactionName(old.name) === undefined && parseKeptName(old.name) === undefined;
+  if (isInPlace) {
+    const waiting = policyWhileUnproven(mark.policy, liveRestore);
+    const isOurs = !samePolicy(waiting, mark.policy) && samePolicy(restartPolicyOf(old), waiting);
+    if (isOurs && !isLate()) await engine.updateRestartPolicy(old.id, mark.policy);
+    const reference = followedTag(old);
+    const mayHaveMoved = reference !== '' && mark.imageId !== old.imageId;
+    const tagged = mayHaveMoved ? (await engine.inspectImage(reference))?.id : undefined;
+    if (tagged === mark.imageId && !isLate()) await engine.tagImage(old.imageId, reference);
+  }
+  if (isLate()) return;
+  const outcome = await untag(outside, mark.tag);
+  log.debug('The mark of an interrupted update was removed', { mark: mark.tag, outcome });
 }

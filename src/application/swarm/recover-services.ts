@@ -3,16 +3,21 @@ import type { FailedServiceVersion, Swarm } from '../../domain/outside/swarm.ts'
 import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
 import { readLabels } from '../../domain/settings/labels.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
-import { isLongProven, openUpdate } from '../../domain/swarm/update/open-update.ts';
+import {
+  isLongProven,
+  openUpdate,
+  isRolledBackBySwarm,
+  versionRolledBackBySwarm,
+  type RolledBackVersion,
+} from '../../domain/swarm/update/open-update.ts';
 import { summaryOfService } from '../../domain/swarm/service-summary.ts';
 import { digestIn } from '../../domain/swarm/service-image.ts';
 import type { ServiceUpdate } from '../../domain/swarm/update/service-update.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import { beginWatch } from '../../domain/swarm/update/watch-service.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
-import { listServices } from '../engine/service-listing.ts';
+import { listServices, type ServiceListing } from '../engine/service-listing.ts';
 import { rememberFailure } from './failed-services.ts';
-import { rememberRolledBack } from './remember-rolled-back.ts';
 import { followService, limitsOf, readService, type ServiceEnd } from './follow-service.ts';
 
 /** Ends updates of services that an earlier process began. Reports each one that needed attention. */
@@ -109,4 +114,32 @@ function asTransaction(service: SwarmService, { outcome, reason }: ServiceEnd): 
     reason: reason || 'All tasks of the service run the new version',
     ...(notify && { recipients: { [name]: notify } }),
   };
+}
+
+/**
+ * Stores versions that the swarm rolled back while no Upkeep ran, for example of Upkeep's own service. Returns the
+ * newly stored versions.
+ */
+async function rememberRolledBack(
+  outside: Pick<Outside, 'log' | 'clock'> & { readonly swarm: Swarm },
+  { services, nodes, failures }: ServiceListing,
+  signal?: AbortSignal,
+): Promise<readonly (RolledBackVersion & { readonly service: SwarmService })[]> {
+  const candidates = services.filter((service) => isRolledBackBySwarm(service, outside.clock.nowMs()));
+  if (candidates.length === 0) return [];
+  const tasks = await outside.swarm.tasks(
+    candidates.map(({ id }) => id),
+    signal,
+  );
+  const found = candidates.flatMap((service) => {
+    const own = tasks.filter(({ serviceId }) => serviceId === service.id);
+    const version = versionRolledBackBySwarm(service, own, nodes);
+    const isKnown = failures.some(
+      ({ serviceId, digest }) => serviceId === service.id && digest === digestIn(version?.image ?? ''),
+    );
+    return version === undefined || isKnown ? [] : [{ ...version, service }];
+  });
+  for (const { service, image, fault } of found)
+    await rememberFailure(outside, { id: service.id, name: service.name, image }, { fault });
+  return found;
 }

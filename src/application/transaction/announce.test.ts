@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
-import { createPhaseWatch } from './phase-watch.ts';
+import { createPhaseWatch } from './run-transaction.ts';
 
 test('a phase lasts until the next one of the same container; one that comes again adds up', async () => {
   const clock = createFakeClock({ auto: true });

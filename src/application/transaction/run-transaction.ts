@@ -1,21 +1,20 @@
 import { defined } from '../../domain/text/defined.ts';
 import type { WhileAwaitingHealth } from './steps/step-context.ts';
 import type { TransactOptions } from './transact-options.ts';
-import type { Outside } from '../../domain/outside/outside.ts';
-import type { ContainerOutcome, UpdatePhase } from '../../domain/run/session.ts';
+import type { Outside, Clock } from '../../domain/outside/outside.ts';
+import type { ContainerOutcome, UpdatePhase, PhaseTimes } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { PlannedTransaction } from '../../domain/plan/planned-transaction.ts';
 import { announceEnd, announcePhase, announceStart } from './announce.ts';
-import { createPhaseWatch } from './phase-watch.ts';
 import { failuresOf, rememberFailures } from './failed-versions.ts';
 import { linksOf, describeLostLinks } from './lost-links.ts';
 import { describeMember, outcomeOf, unprepared } from './member-outcome.ts';
 import { beginTransaction } from './begin-transaction.ts';
 import {
+  prepareTransaction,
   type ImagesAhead,
   type PreparedMember,
   type PreparedTransaction,
-  prepareTransaction,
 } from './facts/prepare.ts';
 import type { HelperOrder } from '../../domain/self-update/helper.ts';
 import { handOver } from './hand-over.ts';
@@ -241,4 +240,36 @@ async function withLostLinks(
   if (member === undefined || (outcome.outcome !== 'rolled_back' && outcome.outcome !== 'failed')) return outcome;
   const { container } = member.planned;
   return { ...outcome, reason: outcome.reason + (await describeLostLinks(outside, container.id, linksOf(container))) };
+}
+
+/** The time that containers spend in each phase of their update. */
+type PhaseWatch = {
+  /** Enters a phase and ends the one before. */
+  readonly enter: (container: string, phase: UpdatePhase) => void;
+  /** Adds the time of a phase that has already ended. */
+  readonly add: (container: string, phase: UpdatePhase, ms: number) => void;
+  /** The times so far. Undefined for a container without a phase. */
+  readonly read: (container: string) => PhaseTimes | undefined;
+};
+
+export function createPhaseWatch(clock: Pick<Clock, 'monotonicMs'>): PhaseWatch {
+  const ended = new Map<string, PhaseTimes>();
+  const current = new Map<string, { readonly phase: UpdatePhase; readonly sinceMs: number }>();
+
+  function read(container: string): PhaseTimes | undefined {
+    const times = ended.get(container);
+    const last = current.get(container);
+    if (last === undefined) return times;
+    return { ...times, [last.phase]: (times?.[last.phase] ?? 0) + clock.monotonicMs() - last.sinceMs };
+  }
+
+  return {
+    enter(container, phase) {
+      const times = read(container);
+      if (times !== undefined) ended.set(container, times);
+      current.set(container, { phase, sinceMs: clock.monotonicMs() });
+    },
+    add: (container, phase, ms) => void ended.set(container, { ...ended.get(container), [phase]: ms }),
+    read,
+  };
 }

@@ -5,14 +5,24 @@ import type { UpdatePhase } from '../../domain/run/session.ts';
 import { describeStep } from '../../domain/transaction/memory/describe-step.ts';
 import { expectedFactsAfter, mayUseExpectedFacts } from '../../domain/transaction/memory/expected-facts.ts';
 import { learn, type StepDecision } from '../../domain/transaction/memory/learn.ts';
-import { beginMemory, addReason, beginRollback } from '../../domain/transaction/memory/transaction-memory.ts';
-import { type Decision, type Step, stepKey, type StepKind } from '../../domain/transaction/step.ts';
+import {
+  beginMemory,
+  addReason,
+  beginRollback,
+  noteFailure,
+  type TransactionMemory,
+} from '../../domain/transaction/memory/transaction-memory.ts';
+import { stepKey, type Decision, type Step, type StepKind } from '../../domain/transaction/step.ts';
 import { createFactsReader } from './facts-reader.ts';
-import { logOfFailed, causeOfEnd } from './failed-successors.ts';
 import { stopAndHealthPolicyOf } from '../health/stop-and-health-policy.ts';
 import { whyNotStop } from '../engine/permissions.ts';
 import { perform } from './steps/perform.ts';
 import type { TransactOptions, TransactResult } from './transact-options.ts';
+import { describeError } from '../../domain/errors.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import { logTail } from '../../domain/text/log-tail.ts';
+import { hasLostSuccessor, noteLostSuccessors } from '../../domain/transaction/memory/observe.ts';
+import { firstToEnd } from './facts/first-to-end.ts';
 
 /**
  * The loop of every update and recovery: read the facts, decide, perform, learn, until nothing is left to do. A
@@ -164,3 +174,35 @@ function isRefusalOf(step: Step, { status }: { readonly status: number }, now: D
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerRename */
 const nameIsTaken = 409;
+
+/** Reads from the engine's events whether a removed successor failed, or a person or program removed it. */
+async function causeOfEnd(
+  { outside, transaction }: Pick<TransactOptions, 'outside' | 'transaction'>,
+  memory: TransactionMemory,
+  facts: TransactionFacts,
+): Promise<TransactionMemory> {
+  if (!hasLostSuccessor(memory, facts)) return memory;
+  const first = await firstToEnd(outside, { members: transaction.members, successors: new Map(memory.successorIds) });
+  if (first === undefined) return noteLostSuccessors(memory, facts);
+  const isItsOwn = first.ownFault && memory.undisturbed.has(first.id);
+  const reason = first.ownFault ? `the new version of "${first.name}" failed: ${first.reason}` : first.reason;
+  return { ...(isItsOwn ? noteFailure(memory, first.id, facts) : memory), reason };
+}
+
+/** The last log lines of a successor, by the old container's id. Empty if the engine does not have them. */
+async function logOfFailed(
+  { engine, log }: Pick<Outside, 'engine' | 'log'>,
+  { members }: TransactionFacts,
+  successorId: string,
+): Promise<ReadonlyMap<string, string>> {
+  const oldId = members.find((member) => member.new?.id === successorId)?.oldId;
+  if (oldId === undefined) return new Map();
+  try {
+    const written = await engine.containerLogs(successorId, { tail: 50 });
+    const successor = await engine.inspectContainer(successorId);
+    return new Map([[oldId, logTail(written, successor?.settings.Config.Env ?? [])]]);
+  } catch (error) {
+    log.debug('the log of a failed successor could not be read', { error: describeError(error) });
+    return new Map();
+  }
+}

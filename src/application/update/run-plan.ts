@@ -1,19 +1,23 @@
-import type { Outcomes } from '../../domain/run/session.ts';
+import type { Outcomes, ContainerOutcome, OutcomeKind } from '../../domain/run/session.ts';
 import { describeError } from '../../domain/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
-import type { ContainerOutcome, OutcomeKind } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { CanaryGroup, UpdatePlan } from '../../domain/plan/update-plan.ts';
-import type { PlannedMember, PlannedTransaction } from '../../domain/plan/planned-transaction.ts';
-import { type CanaryVerdict, judgeCanary, newImageOf } from '../../domain/plan/canary.ts';
+import type { PlannedMember, PlannedTransaction, Requirement } from '../../domain/plan/planned-transaction.ts';
+import { judgeCanary, newImageOf, type CanaryVerdict } from '../../domain/plan/canary.ts';
 import type { NetworkOrder } from '../../domain/plan/network-order.ts';
 import { fetchWhenBack, isUnpulled } from './fetch-ahead.ts';
 import type { ImagesAhead } from '../transaction/facts/prepare.ts';
 import { createSlots } from '../async/concurrency.ts';
-import { whyNotReady } from './requirements.ts';
-import { restartDependents } from './restart-dependents.ts';
-import { type RunTransaction, runTransaction, type TransactionRun } from '../transaction/run-transaction.ts';
+import { runTransaction, type RunTransaction, type TransactionRun } from '../transaction/run-transaction.ts';
+import { isAlive, type Container } from '../../domain/container/container.ts';
+import { healthDeadlineMs, passGate } from '../health/health.ts';
+import { stopAndHealthPolicyOf, longestPendingStopMs } from '../health/stop-and-health-policy.ts';
+import type { PlannedRestart } from '../../domain/plan/planned-restarts.ts';
+import { downtimeOf } from '../../domain/run/downtime.ts';
+import { announceEnd, announcePhase, announceStart } from '../transaction/announce.ts';
+import { createStopTimes } from '../transaction/facts/stop-times.ts';
 
 /**
  * Runs the transactions of a plan, `updateConcurrency` at once or one by one, and then the restarts. A transaction
@@ -150,4 +154,135 @@ function leftOutcomes(
       reason,
     ),
   );
+}
+
+/**
+ * Why a compose `depends_on` condition is not met yet. Undefined when all are met. Waits for the result of a pending
+ * HEALTHCHECK. Conditions on removed containers count as met.
+ */
+async function whyNotReady(
+  outside: Outside,
+  settings: ServiceSettings,
+  requirements: readonly Requirement[],
+  signal?: AbortSignal,
+): Promise<string | undefined> {
+  for (const { name, condition } of requirements) {
+    const why =
+      condition === 'service_healthy'
+        ? await whyNotHealthy(outside, settings, name, signal)
+        : await whyNotCompleted(outside, name, signal);
+    if (why !== undefined) return `It depends on ${quoted(name)}, which ${why}`;
+  }
+  return undefined;
+}
+
+async function whyNotHealthy(
+  { engine, clock }: Outside,
+  settings: ServiceSettings,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  const begunAtMs = clock.monotonicMs();
+  for (;;) {
+    const container = await engine.inspectContainer(name, signal);
+    if (container === undefined) return undefined;
+    if (container.state.status !== 'running') return 'must be healthy and does not run';
+    if (stopAndHealthPolicyOf(container, settings).ignoresHealthcheck) return undefined;
+    if (container.state.health === 'unhealthy') return 'must be healthy and is not';
+    if (container.state.health !== 'starting') return undefined;
+    if (clock.monotonicMs() - begunAtMs >= longestStartMs(container, settings)) return 'did not become healthy in time';
+    await clock.sleep(pollMs, signal);
+  }
+}
+
+function longestStartMs(container: Container, settings: ServiceSettings): number {
+  return healthDeadlineMs(container.settings.Config.Healthcheck, stopAndHealthPolicyOf(container, settings));
+}
+
+/** A failed job does not block a container that already runs. */
+async function whyNotCompleted({ engine }: Outside, name: string, signal: AbortSignal | undefined) {
+  const container = await engine.inspectContainer(name, signal);
+  return container?.state.status === 'running' ? 'is still at work' : undefined;
+}
+
+/** Short against the seconds that a health check takes. */
+const pollMs = 500;
+
+/**
+ * Restarts the dependents of replaced containers one after another, and adds their outcomes. A dependent that its own
+ * update has started is skipped. After an abort nothing more is restarted.
+ */
+async function restartDependents(
+  outside: Outside,
+  settings: ServiceSettings,
+  restarts: readonly PlannedRestart[],
+  { runId, outcomes }: { readonly runId: string; readonly outcomes: Map<string, ContainerOutcome> },
+  signal?: AbortSignal,
+): Promise<void> {
+  const reached = (id: string) => outcomes.get(id)?.outcome;
+  for (const { container, because } of restarts) {
+    const cause = because.find(({ id }) => isReplaced(reached(id)));
+    const own = reached(container.id);
+    if (signal?.aborted || cause === undefined || isReplaced(own) || own === 'rolled_back') continue;
+    const { name, imageId } = container;
+    const image = container.settings.Config.Image;
+    announceStart(outside, runId, { name, image, from: imageId, to: '' });
+    announcePhase(outside, runId, name, 'stopping');
+    const outcome = await restart(outside, settings, container, cause.name);
+    announceEnd(outside, runId, outcome);
+    outcomes.set(container.id, outcome);
+  }
+}
+
+function isReplaced(outcome: OutcomeKind | undefined): boolean {
+  return outcome === 'updated' || outcome === 'restarted';
+}
+
+async function restart(
+  outside: Outside,
+  settings: ServiceSettings,
+  container: Container,
+  cause: string,
+): Promise<ContainerOutcome> {
+  const { name, imageId, settings: made } = container;
+  const digests = { oldDigest: '', newDigest: '' };
+  const base = { name, image: made.Config.Image, oldImageId: imageId, newImageId: imageId, ...digests };
+  const why = `restarted after the update of ${quoted(cause)}`;
+  try {
+    const { fault, outage } = await restartAndProve(outside, settings, container);
+    return fault === undefined
+      ? { ...base, outcome: 'restarted', reason: why, ...outage }
+      : { ...base, outcome: 'failed', reason: `${why}: ${fault}`, ...outage };
+  } catch (error) {
+    return { ...base, outcome: 'failed', reason: `${why}: ${describeError(error)}` };
+  }
+}
+
+type Restarted = {
+  /** The reason of a failure. Undefined when the container runs and is healthy. */
+  readonly fault: string | undefined;
+  readonly outage: ReturnType<typeof downtimeOf>;
+};
+
+/** A failed restart is repeated once. */
+async function restartAndProve(outside: Outside, settings: ServiceSettings, container: Container): Promise<Restarted> {
+  const { engine } = outside;
+  const { id, state: before } = container;
+  const { stop } = stopAndHealthPolicyOf(container, settings);
+  const stopTimes = createStopTimes();
+  await stopTimes.note(outside, id);
+  const outcome = await engine.restartContainer(id, stop);
+  if (outcome.kind === 'unknown') await engine.waitUntilStopped(id, longestPendingStopMs(stop));
+  const now = await engine.inspectContainer(id);
+  if (now !== undefined && !isAlive(now.state.status)) await engine.startContainer(id);
+  const message = 'message' in outcome ? outcome.message : '';
+  const isUntouched = now !== undefined && now.state.startedAt === before.startedAt;
+  if (isUntouched && message !== '') return { fault: message, outage: {} };
+  const verdict = await passGate(outside, settings, id, { ignoresHealthcheck: before.health === 'unhealthy' });
+  const { startedAt, finishedAt } = (await engine.inspectContainer(id))?.state ?? before;
+  const endedAt = finishedAt === before.finishedAt ? undefined : finishedAt;
+  const hasStarted = startedAt !== before.startedAt && isAlive(before.status);
+  const outage = hasStarted ? downtimeOf({ stopSentAtMs: stopTimes.sentAtMs(id), endedAt, startedAt }) : {};
+  if (verdict.kind === 'passed') return { fault: undefined, outage };
+  return { fault: message === '' ? verdict.reason : `${message}; ${verdict.reason}`, outage };
 }

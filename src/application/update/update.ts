@@ -1,5 +1,5 @@
 import type { UpdateRequest } from '../../domain/run/request.ts';
-import { describeError, isBusy } from '../../domain/errors.ts';
+import { describeError, isBusy, ServiceError } from '../../domain/errors.ts';
 import { refuseUnmatched } from '../../domain/check/filters.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, Session, Trigger, Outcomes } from '../../domain/run/session.ts';
@@ -11,24 +11,31 @@ import type { SelectContainers } from '../check/select/select-containers.ts';
 import type { InRun } from '../check/part-of-run.ts';
 import type { Listing } from '../engine/list-all.ts';
 import type { FinalHoldCheck } from '../check/hold-back.ts';
-import { runPostCheckHooks, runPreCheckHooks } from '../health/check-hooks.ts';
-import { type Planner, staleIn } from '../plan/make-plan.ts';
+import { staleIn, type Planner } from '../plan/make-plan.ts';
 import type { ListRepaired } from './repair-first.ts';
-import { cancelledBeforeTurn, type PlanRun, runPlan } from './run-plan.ts';
+import { cancelledBeforeTurn, runPlan, type PlanRun } from './run-plan.ts';
 import { runSession } from './run-session.ts';
 import { inListingOrder, namingVersions } from './session-outcomes.ts';
-import { cleanUp } from './clean-up.ts';
 import type { UpdateLock } from './update-lock.ts';
 import { fetchAhead, isUnpulled } from './fetch-ahead.ts';
 import type { ImagesAhead } from '../transaction/facts/prepare.ts';
 import type { HandedOver } from '../transaction/run-transaction.ts';
-import type { SharedUse } from '../async/concurrency.ts';
+import { mapConcurrently, type SharedUse } from '../async/concurrency.ts';
 import { orderByNetwork } from '../../domain/plan/network-order.ts';
 import { updateBesideServices, withoutServices } from '../swarm/update-services.ts';
+import type { FailedVersion } from '../../domain/check/failed-version.ts';
+import { parseKeptName } from '../../domain/transaction/transaction-names.ts';
+import { cleanUpImages, removeOldVolumes } from '../cleanup/cleanup.ts';
+import { removeOverdue } from '../cleanup/kept-containers.ts';
+import { forgetFailures } from '../transaction/failed-versions.ts';
+import type { Labels } from '../../domain/container/label-names.ts';
+import { readLabels } from '../../domain/settings/labels.ts';
+import type { WatchedContainer } from '../../domain/check/selection.ts';
+import { runHook, titleOf } from '../health/hooks.ts';
 
-export type Update = (request: InRun<UpdateRequest>, signal?: AbortSignal) => Promise<Session>;
+type Update = (request: InRun<UpdateRequest>, signal?: AbortSignal) => Promise<Session>;
 
-export type UpdateParts = {
+type UpdateParts = {
   readonly outside: Outside;
   readonly settings: ServiceSettings;
   readonly listRepaired: ListRepaired;
@@ -223,4 +230,103 @@ const unsharedNetwork: SharedUse = { share: () => Promise.resolve(() => {}), alo
 
 function isFull({ images, containers }: UpdateRequest): boolean {
   return images.length === 0 && containers.length === 0;
+}
+
+type ReplacedContainers = {
+  readonly runId: string;
+  readonly report: CheckReport;
+  readonly plan: UpdatePlan;
+  readonly outcomes: Outcomes;
+};
+
+/** Removes overdue kept containers and outdated failures, and also old volumes and images if the settings say so. */
+async function cleanUp(
+  outside: Outside,
+  settings: ServiceSettings,
+  { runId, report, plan, outcomes }: ReplacedContainers,
+  signal?: AbortSignal,
+): Promise<void> {
+  const isKeeping = report.unwatched.some(({ name }) => parseKeptName(name) !== undefined);
+  if (isKeeping) await removeOverdue(outside, settings, signal);
+  await forgetFailures(outside, [...report.obsoleteFailures, ...overcomeFailures(report, outcomes)]);
+  if (settings.removeVolumes) await removeOldVolumes(outside, plan, outcomes);
+  if (settings.cleanup && !settings.monitorOnly && !signal?.aborted) {
+    const images = await cleanUpImages(outside, { plan, outcomes, checked: report.containers });
+    if (images.length > 0) outside.publish({ kind: 'image_cleanup', runId, images, atMs: outside.clock.nowMs() });
+  }
+}
+
+/** Versions that have failed before and were applied now. */
+function overcomeFailures({ containers }: CheckReport, outcomes: Outcomes): readonly FailedVersion[] {
+  return containers.flatMap(({ id, failedVersion }) =>
+    failedVersion !== undefined && outcomes.get(id)?.outcome === 'updated' ? [failedVersion] : [],
+  );
+}
+
+type HookBearer = Pick<WatchedContainer, 'container' | 'wishes'>;
+
+/** Runs the hooks before a run. Their results do not affect the run. */
+async function runPreCheckHooks(
+  outside: Outside,
+  settings: ServiceSettings,
+  watched: readonly HookBearer[],
+  signal?: AbortSignal,
+): Promise<void> {
+  if (settings.lifecycleHooks) await runCheckHooks(outside, settings, 'preCheck', watched, signal);
+  else logDisabledHooks(outside, watched);
+}
+
+/** Runs the hooks after a run, in the containers that then have these names. */
+async function runPostCheckHooks(
+  outside: Outside,
+  settings: ServiceSettings,
+  names: readonly string[],
+  signal?: AbortSignal,
+): Promise<void> {
+  if (!settings.lifecycleHooks || names.length === 0) return;
+  const wanted = new Set(names);
+  try {
+    const containers = (await outside.engine.listContainers({}, signal)).filter(({ name }) => wanted.has(name));
+    // Hooks in the image's labels count too.
+    const wishesIn = (labels: Labels) => readLabels(labels, undefined).wishes;
+    const bearers = containers.map((container) => ({ container, wishes: wishesIn(container.labels) }));
+    await runCheckHooks(outside, settings, 'postCheck', bearers, signal);
+  } catch (error) {
+    if (signal?.aborted) return;
+    if (!(error instanceof ServiceError)) throw error;
+    outside.log.warn(`The post-check hooks could not be run: ${describeError(error)}`);
+  }
+}
+
+async function runCheckHooks(
+  outside: Outside,
+  settings: ServiceSettings,
+  hook: 'preCheck' | 'postCheck',
+  bearers: readonly HookBearer[],
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const hooked = bearers.filter(({ wishes }) => wishes.hooks[hook] !== undefined);
+  await mapConcurrently(hooked, hooksAtOnce, async ({ container: { id, name } }) => {
+    if (signal?.aborted) return;
+    try {
+      const container = await outside.engine.inspectContainer(id, signal);
+      if (container !== undefined) await runHook(outside, settings, hook, container, signal);
+    } catch (error) {
+      if (signal?.aborted) return;
+      if (!(error instanceof ServiceError)) throw error;
+      outside.log.warn(`The ${titleOf(hook, { name })} could not be run: ${describeError(error)}`);
+    }
+  });
+}
+
+/** A hook that hangs must not block all others, and the engine gets few requests at once. */
+const hooksAtOnce = 4;
+
+/** Logs which hooks are disabled. */
+function logDisabledHooks({ log }: Outside, bearers: readonly HookBearer[]): void {
+  for (const { container, wishes } of bearers) {
+    if (Object.values(wishes.hooks).every((wish) => wish === undefined)) continue;
+    const about = { container: container.name };
+    log.debug('The lifecycle hooks of a container are not run without --enable-lifecycle-hooks', about);
+  }
 }

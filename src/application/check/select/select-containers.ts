@@ -1,27 +1,26 @@
 import type { ContainerReference } from '../../../domain/check/container-reference.ts';
 import { createImageRule } from '../../../domain/check/image-selection.ts';
 import {
-  type Selection,
   selectContainers,
-  type WatchedContainer,
   selectByImage,
+  type Selection,
+  type WatchedContainer,
 } from '../../../domain/check/selection.ts';
 import { scopeInForce } from '../../../domain/check/scope.ts';
 import { applyFilters, type ContainerFilters, type UnmatchedFilter } from '../../../domain/check/filters.ts';
-import { type ImageLabelsOf, imageLabelsIn, noImageLabels } from '../../../domain/container/image-index.ts';
+import { imageLabelsIn, noImageLabels, type ImageLabelsOf } from '../../../domain/container/image-index.ts';
 import type { ReadOnlyOutside, Clock } from '../../../domain/outside/outside.ts';
 import { entryKeyOf } from '../../../domain/run/session.ts';
-import { type UnfinishedUpdate, unfinishedUpdates } from '../../../domain/recovery/unfinished-update.ts';
+import { unfinishedUpdates, type UnfinishedUpdate } from '../../../domain/recovery/unfinished-update.ts';
 import type { ImageReference } from '../../../domain/reference/image-reference.ts';
 import { transactionMarksOf } from '../../../domain/transaction/transaction-mark.ts';
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
 import { summaryOfService } from '../../../domain/swarm/service-summary.ts';
 import type { SwarmService } from '../../../domain/swarm/swarm-service.ts';
-import { type Listing, listAll } from '../../engine/list-all.ts';
-import { type ContainerReferences, createReferenceReader } from './container-references.ts';
+import { listAll, type Listing } from '../../engine/list-all.ts';
+import { createReferenceReader, type ContainerReferences } from './container-references.ts';
 import { createLabelWarnings, createManagerNotes, createServiceWarnings, type UpdaterWarnings } from './warnings.ts';
 import { ServiceError } from '../../../domain/errors.ts';
-import { limitMatching } from '../../async/limit-matching.ts';
 
 /** The containers of one request, from one listing. */
 export type SelectedContainers = {
@@ -147,3 +146,18 @@ export function stopMatchingInTime(clock: Pick<Clock, 'monotonicMs'>): () => voi
 
 /** A hundred patterns and a thousand containers take 30 ms. */
 const longestMatchingMs = 250;
+
+/**
+ * Returns a function to call before each comparison with a pattern, because comparisons block the event loop. It throws
+ * once they have taken longer than `longestMs`.
+ */
+function limitMatching(
+  { monotonicMs }: Pick<Clock, 'monotonicMs'>,
+  longestMs: number,
+  tooLong: () => ServiceError,
+): () => void {
+  const endMs = monotonicMs() + longestMs;
+  return () => {
+    if (monotonicMs() > endMs) throw tooLong();
+  };
+}

@@ -8,10 +8,9 @@ import type { Application, EngineApplication } from '../../application.ts';
 import { announceRun } from '../../events/announce-run.ts';
 import { concludeRun } from './conclude-run.ts';
 import { chooseEngines } from '../member/choose-engines.ts';
-import { createWorkCounter } from './work-counter.ts';
 import type { ReachedMember } from '../member/member.ts';
 import { filtersForEngine, refuseUnmatchedFilters } from './engine-filters.ts';
-import { inAllWaves, type PartFor, type WaveParts, wavesOf } from './in-waves.ts';
+import { inAllWaves, wavesOf, type PartFor, type WaveParts } from './in-waves.ts';
 import { partOfRun } from './run-registry.ts';
 import { failureOfAll, hasRun, inOrder, reportOf } from './merge.ts';
 
@@ -106,4 +105,33 @@ export function createRuns(parts: RunParts): Pick<Application, 'check' | 'update
 /** Named engines are tried even if they were unreachable a moment ago. */
 export function isNamed({ engines = [] }: Request): boolean {
   return engines.length > 0;
+}
+
+/** Lets work wait until all other work of a run has ended. Waiting work does not block other waiting work. */
+type WorkCounter = {
+  /** Adds more work. Only valid while some is at work. */
+  readonly add: (count: number) => void;
+  readonly end: () => void;
+  readonly wait: () => Promise<void>;
+  /** Resolves when all work has ended or waits. */
+  readonly ended: Promise<void>;
+};
+
+function createWorkCounter(count: number): WorkCounter {
+  let working = count;
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const end = () => {
+    working -= 1;
+    if (working <= 0) release();
+  };
+  return {
+    add: (more) => void (working += more),
+    end,
+    ended: released,
+    async wait() {
+      end();
+      await released;
+    },
+  };
 }

@@ -1,15 +1,19 @@
-import type { SwarmOfEngines } from '../../../domain/fleet/group-by-swarm.ts';
+import { groupBySwarm, type SwarmOfEngines } from '../../../domain/fleet/group-by-swarm.ts';
 import type { ServiceEvent } from '../../../domain/run/event.ts';
-import type { Clock, Log } from '../../../domain/outside/outside.ts';
+import type { Clock, Log, Engine } from '../../../domain/outside/outside.ts';
 import type { EngineApplication } from '../../application.ts';
 import { withEngine } from '../member/of-engine.ts';
 import { followMember } from '../member/follow-member.ts';
-import type { EngineNode, ReachedMember } from '../member/member.ts';
-import { createSwarmSearch } from './find-swarms.ts';
+import type { EngineNode, ReachedMember, Reachability } from '../member/member.ts';
 import type { Manager } from './serving-manager.ts';
-import { createSharedSwarm } from './shared-swarm.ts';
-import { createSwarmEngine } from './swarm-engine.ts';
-import { asMember, onlyServices } from './swarm-as-member.ts';
+import { createSharedSwarm, type SharedSwarm } from './shared-swarm.ts';
+import type { Swarm, SwarmState } from '../../../domain/outside/swarm.ts';
+import { mapConcurrently } from '../../async/concurrency.ts';
+import { waitAtMost } from '../../async/stopped.ts';
+import { swarmTaskLabel } from '../../../domain/check/watch-rules.ts';
+import type { ContainerSummary } from '../../../domain/container/container.ts';
+import { ServiceError } from '../../../domain/errors.ts';
+import type { EngineReader } from '../../../domain/outside/engine-reader.ts';
 
 /** Settings for the services of swarms. */
 export type SwarmOptions = {
@@ -23,7 +27,7 @@ export type SwarmOptions = {
   readonly ownId: string | undefined;
 };
 
-export type SwarmParts = {
+type SwarmParts = {
   readonly members: readonly ReachedMember[];
   /** Absent: services are not watched. */
   readonly options: SwarmOptions | undefined;
@@ -142,3 +146,178 @@ export function createSwarmMembers({ members, options, clock, log, publish }: Sw
 }
 
 type Opened = { readonly application: EngineApplication; readonly close: () => Promise<void> };
+
+/** The application without Upkeep's own container, which its own engine shows. */
+function onlyServices(application: EngineApplication, { services }: Pick<Swarm, 'services'>): EngineApplication {
+  return {
+    ...application,
+    containerNames: async (signal) => (await services(signal)).map(({ name }) => name),
+    unwatched: () => application.unwatched().filter(({ kind }) => kind !== 'swarm task'),
+  };
+}
+
+/** A swarm as a member of the fleet, under the name of its first manager. */
+function asMember({ managers }: SwarmOfEngines<ReachedMember>, application: EngineApplication): ReachedMember {
+  const [{ name, address, info }] = managers;
+  return { name, address, info, application, reach: reachOf(managers) };
+}
+
+/** A swarm is reachable as long as one of its managers is. */
+function reachOf(managers: SwarmOfEngines<ReachedMember>['managers']): Reachability {
+  const [{ reach: ofOwner }] = managers;
+  const answers = managers.map(({ reach }) => reach.isReachable());
+  const isReachable = answers.every((one) => one === false) ? false : answers.includes(true) || undefined;
+  return {
+    isReachable: () => isReachable,
+    sinceMs: ofOwner.sinceMs,
+    failure: ofOwner.failure,
+    about: ofOwner.about,
+    note: () => {},
+  };
+}
+
+type SwarmSearch = {
+  /** Swarms by each engine's last answer. An unreachable engine, or one without a leader, keeps its earlier answer. */
+  readonly known: () => readonly SwarmOfEngines<ReachedMember>[];
+  /** Asks all engines except known unreachable ones. Waits 5 s at most; later answers still count. Never throws. */
+  readonly ask: (signal?: AbortSignal) => Promise<void>;
+  /** Asks one engine, unless it was asked within the last minute. */
+  readonly heard: (engine: string) => void;
+};
+
+/** Finds the swarms and the engines that manage them. */
+function createSwarmSearch(members: readonly ReachedMember[], clock: Clock, onAnswer: () => void): SwarmSearch {
+  const swarms = new Map<string, string>();
+  const asked = new Map<string, Asked>();
+
+  function note(name: string, state: SwarmState): void {
+    if (state.kind === 'manager' && state.clusterId !== '') swarms.set(name, state.clusterId);
+    else if (state.kind !== 'leaderless') swarms.delete(name);
+    onAnswer();
+  }
+
+  function askOne(member: ReachedMember, freshMs: number): Promise<void> {
+    const last = asked.get(member.name);
+    if (last !== undefined && (last.isOpen || clock.monotonicMs() - last.atMs < freshMs)) return last.answer;
+    const asking: Asked = { isOpen: true, atMs: clock.monotonicMs(), answer: answerOf(member) };
+    asked.set(member.name, asking);
+    return asking.answer;
+  }
+
+  async function answerOf({ name, application, node }: ReachedMember): Promise<void> {
+    try {
+      await application.ready();
+      if (node !== undefined) note(name, await node.swarm.state());
+      asked.set(name, { isOpen: false, atMs: clock.monotonicMs(), answer: Promise.resolve() });
+    } catch {
+      // The engine's own part of a run reports the reason.
+      asked.delete(name);
+    }
+  }
+
+  return {
+    known: () => groupBySwarm(members, ({ name }) => swarms.get(name)),
+    async ask(signal) {
+      const reachable = members.filter(({ node, reach }) => node !== undefined && reach.isReachable() !== false);
+      const answers = mapConcurrently(reachable, enginesAskedAtOnce, (member) => askOne(member, askAgainMs));
+      await waitAtMost(answerTimeoutMs, answers, clock, signal);
+    },
+    heard(engine) {
+      const member = members.find(({ name, node }) => name === engine && node !== undefined);
+      if (member !== undefined) void askOne(member, staleAfterMs);
+    },
+  };
+}
+
+type Asked = { readonly isOpen: boolean; readonly atMs: number; readonly answer: Promise<void> };
+
+/** The longest wait for the answers of all engines. */
+const answerTimeoutMs = 5000;
+
+/** The steps of one run share an answer. */
+const askAgainMs = 10_000;
+
+/** Nodes rarely join or leave a swarm. Each engine is listed once a minute. */
+const staleAfterMs = 55_000;
+
+const enginesAskedAtOnce = 20;
+
+type SwarmEngineParts = {
+  readonly shared: SharedSwarm;
+  /** All engines. Upkeep's own container may run on any of them. */
+  readonly members: readonly ReachedMember[];
+  /** The id of Upkeep's own container. */
+  readonly ownId: string | undefined;
+};
+
+/**
+ * The managers of a swarm as one engine. It lists no images and no containers, so it never changes any: each manager's
+ * own engine lists those. The exception is Upkeep's own container, listed as a task: its labels name Upkeep's scope and
+ * service.
+ */
+function createSwarmEngine(engine: Engine, { shared, members, ownId }: SwarmEngineParts): Engine {
+  let own: ContainerSummary | undefined;
+  /** Engines without our own container. A container never moves to another engine. */
+  const withoutOwn = new Set<string>();
+
+  async function findOwn(signal: AbortSignal | undefined): Promise<readonly ContainerSummary[]> {
+    if (ownId === undefined || own !== undefined) return own === undefined ? [] : [own];
+    const asked = members.filter(({ name, reach }) => !withoutOwn.has(name) && reach.isReachable() !== false);
+    await mapConcurrently(asked, askedAtOnce, async ({ name, node }) => {
+      try {
+        const found = await node?.engine.listContainers({ ids: [ownId] }, signal);
+        const [summary] = found?.filter(({ id }) => id === ownId) ?? [];
+        if (summary === undefined) withoutOwn.add(name);
+        else own = { ...summary, labels: { [swarmTaskLabel]: '', ...summary.labels } };
+      } catch (error) {
+        // The next call asks an unreachable engine again.
+        if (signal?.aborted) throw error;
+      }
+    });
+    return own === undefined ? [] : [own];
+  }
+
+  async function firstOf<Answer>(ask: (by: Engine) => Promise<Answer>, signal?: AbortSignal): Promise<Answer> {
+    try {
+      return await Promise.any(shared.inOrder().map(({ node }) => ask(node.engine)));
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error instanceof AggregateError ? (error.errors[0] ?? noEngine()) : error;
+    }
+  }
+
+  async function* events(signal: AbortSignal, onBreak: () => void = () => {}): ReturnType<EngineReader['events']> {
+    while (!signal.aborted) {
+      const serving = shared.serving();
+      if (serving === undefined) return;
+      const { manager, left } = serving;
+      for await (const event of manager.node.engine.events(AbortSignal.any([signal, left]), onBreak))
+        if (event.kind === 'connected' || event.kind === 'service') yield event;
+      onBreak();
+      // Without a change of the serving manager, a stream ends only when its engine is closed.
+      if (!left.aborted) return;
+    }
+  }
+
+  return {
+    ...engine,
+    ping: (signal) => firstOf((by) => by.ping(signal), signal),
+    info: (signal) => {
+      const by = shared.serving()?.manager;
+      return by === undefined ? firstOf((one) => one.info(signal), signal) : by.node.engine.info(signal);
+    },
+    listContainers: (_filter, signal) => findOwn(signal),
+    inspectContainer: () => Promise.resolve(undefined),
+    listImages: () => Promise.resolve([]),
+    inspectImage: () => Promise.resolve(undefined),
+    manifestsIn: () => Promise.resolve([]),
+    events,
+    close: () => Promise.resolve(),
+  };
+}
+
+const askedAtOnce = 20;
+
+function noEngine(): ServiceError {
+  return new ServiceError('engine-unreachable', 'Cannot ask the swarm: none of its managers is left');
+}

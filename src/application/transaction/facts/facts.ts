@@ -1,21 +1,21 @@
 import {
+  placeOf,
   type ContainerFacts,
   type Member,
   type MemberFacts,
-  placeOf,
   type TransactionFacts,
 } from '../../../domain/transaction/facts.ts';
-import { type Container, isAlive, restartPolicyOf } from '../../../domain/container/container.ts';
+import { isAlive, restartPolicyOf, type Container } from '../../../domain/container/container.ts';
 import { isImageId } from '../../../domain/check/container-reference.ts';
 import { hookCommand } from '../../../domain/health/hook.ts';
 import { tryParseImageReference } from '../../../domain/reference/image-reference.ts';
-import { readJournal, transactionLabel } from '../../../domain/transaction/journal.ts';
+import { readJournal, transactionLabel, carriesJournal } from '../../../domain/transaction/journal.ts';
 import type { HookName } from '../../../domain/settings/table/container-labels.ts';
 import type { TransactionMemory } from '../../../domain/transaction/memory/transaction-memory.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
 import type { OpenTransaction } from './open-transaction.ts';
-import { holderOf, replacedBy, rivalsOf } from './name-holders.ts';
+import { parseTransactionName, transactionNamePrefix } from '../../../domain/transaction/transaction-names.ts';
 
 type FactsContext = {
   readonly outside: Outside;
@@ -152,4 +152,45 @@ function missingNetworks({ laterNetworks }: Member, successor: Container): strin
   return laterNetworks
     .filter(({ networkId, networkName }) => !connected.has(networkId) && !connected.has(networkName))
     .map(({ networkId }) => networkId);
+}
+
+async function holderOf(
+  { engine }: Outside,
+  { name, oldId, transaction }: Member & { readonly transaction: string },
+  old: ContainerFacts | undefined,
+  successor: ContainerFacts | undefined,
+): Promise<MemberFacts['nameHeldBy']> {
+  if (old?.place === 'name') return 'old';
+  if (successor?.place === 'name') return 'new';
+  const holder = await engine.inspectContainer(name);
+  if (holder?.name !== name) return 'nobody';
+  const reading = readJournal(holder.settings.Config.Labels ?? {});
+  if (reading.kind !== 'journal' || reading.journal.oldId !== oldId) return 'stranger';
+  return successor !== undefined && reading.journal.transaction === transaction ? 'copy' : 'rival';
+}
+
+/**
+ * Other updates of the same name. Its `.upkeep-new` container is the lock; any other container of an update on that
+ * name belongs to another update. A name alone does not count: it needs a journal, or it is the container that ours has
+ * replaced.
+ */
+async function rivalsOf(
+  { engine }: Outside,
+  name: string,
+  own: readonly (string | undefined)[],
+  replacedId: string | undefined,
+): Promise<string[]> {
+  const containers = await engine.listContainers({ namePrefix: transactionNamePrefix(name) });
+  return containers
+    .filter(({ id, name: other, labels }) => {
+      if (own.includes(id) || parseTransactionName(other)?.name !== name) return false;
+      return carriesJournal(labels) || id === replacedId;
+    })
+    .map((container) => container.name);
+}
+
+/** The container that the last update of this one has replaced. */
+function replacedBy(container: Container | undefined): string | undefined {
+  const reading = readJournal(container?.settings.Config.Labels ?? {});
+  return reading.kind === 'journal' ? reading.journal.oldId : undefined;
 }

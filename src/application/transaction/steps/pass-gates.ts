@@ -1,8 +1,19 @@
 import type { StepOf } from '../../../domain/transaction/step.ts';
-import { passCompletion } from '../../health/completion.ts';
-import { endedAndGone, type GateVerdict, passGate, vanished } from '../../health/health.ts';
+import {
+  endedAndGone,
+  passGate,
+  vanished,
+  calledOff,
+  type GateVerdict,
+  type GateOptions,
+} from '../../health/health.ts';
 import { outcomeOfEnd, firstToEnd } from '../facts/first-to-end.ts';
 import { memberOf, type Performed, type StepContext } from './step-context.ts';
+import { isAlive } from '../../../domain/container/container.ts';
+import { formatDuration } from '../../../domain/text/duration.ts';
+import type { Outside } from '../../../domain/outside/outside.ts';
+import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
+import { stopAndHealthPolicyOf } from '../../health/stop-and-health-policy.ts';
 
 /**
  * Waits for the health of all successors at once, and then for the way through a door. One failure ends the wait, because all of them are rolled back. The
@@ -81,3 +92,34 @@ async function blame(
   const { ownFault, reason, wasSeenWell } = isEnded ? { ...endedAndGone, wasSeenWell: false } : verdict;
   return outcomeOfEnd({ id, ownFault, reason }, wasSeenWell);
 }
+
+/** The gate of a job that other containers wait for. It passes when the job has exited with code 0. */
+async function passCompletion(
+  outside: Outside,
+  settings: ServiceSettings,
+  id: string,
+  { signal }: GateOptions = {},
+): Promise<GateVerdict> {
+  const { engine } = outside;
+  const first = await engine.inspectContainer(id);
+  if (first === undefined) return vanished;
+  const limitMs = stopAndHealthPolicyOf(first, settings).gateTimeoutMs ?? longestWorkMs;
+  const wasSeenWell = isAlive(first.state.status);
+  try {
+    await engine.waitUntilStopped(id, limitMs, signal);
+  } catch (error) {
+    if (signal?.aborted) return { ...calledOff, wasSeenWell };
+    throw error;
+  }
+  const { state } = (await engine.inspectContainer(id)) ?? {};
+  if (state === undefined) return vanished;
+  const failed = (reason: string): GateVerdict => ({ kind: 'failed', reason, ownFault: true, wasSeenWell });
+  if (isAlive(state.status)) return failed(`its work was not done within ${formatDuration(limitMs)}`);
+  return state.exitCode === 0 ? { kind: 'passed' } : failed(`its work ended with code ${state.exitCode}`);
+}
+
+/**
+ * Used without a health timeout. A database migration needs many minutes; a job without progress must not block for a
+ * day.
+ */
+const longestWorkMs = 1_800_000;

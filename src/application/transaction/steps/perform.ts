@@ -5,14 +5,32 @@ import { memberOf, nothingPrepared, type Performed, type StepContext } from './s
 import { longestPendingStopMs, stopAndHealthPolicyOf } from '../../health/stop-and-health-policy.ts';
 import { askBeforeUpdate, tellAfterUpdate } from '../../health/hooks.ts';
 import { removeMark, setMark } from '../facts/marks.ts';
-import { compareCreated } from './compare.ts';
 import { copyFiles } from '../facts/placed-files.ts';
-import { createSuccessor } from './create.ts';
-import { createAutoRemoveReplica } from './auto-remove-replica.ts';
+import { createSuccessor, createUnderTag } from './create.ts';
 import { passGates } from './pass-gates.ts';
 import { keptMarkTag } from '../../../domain/transaction/transaction-mark.ts';
-import { keptName, leftOverName } from '../../../domain/transaction/transaction-names.ts';
-import { startContainer } from './start.ts';
+import {
+  keptName,
+  leftOverName,
+  autoRemoveReplicaName,
+  parseTransactionName,
+} from '../../../domain/transaction/transaction-names.ts';
+import { fetchAgain, foreignPlatform } from '../facts/fetch-image.ts';
+import { memberAsItWas, partsAsTheyWere, recipeOf, composeImageIdOf, replacedByIdAndName } from './recipe-of.ts';
+import { differences } from '../../../domain/container/difference/container-difference.ts';
+import { leftOutFields } from '../../../domain/container/recipe/host-config.ts';
+import { getsFreshVolumes } from '../../../domain/plan/replacement-options.ts';
+import { withAutoRemove } from '../../../domain/transaction/auto-remove.ts';
+import type { Container, Network } from '../../../domain/container/container.ts';
+import type { PreparedMember } from '../facts/prepare.ts';
+import { parseLink } from '../../../domain/container/recipe/other-containers.ts';
+import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
+import type { Outside } from '../../../domain/outside/outside.ts';
+import { firstToEnd, outcomeOfEnd } from '../facts/first-to-end.ts';
+import type { Endpoint } from '../../../domain/container/container-settings.ts';
+import { networkOfEndpoint, withoutAssigned } from '../../../domain/container/recipe/network/endpoints.ts';
+import { defaultBridge } from '../../../domain/container/recipe/network/network-mode.ts';
+import { quoted } from '../../../domain/text/printable.ts';
 
 /** Performs a step. Never throws. No answer from the engine gives `unknown`; a bug gives `refused` and is logged. */
 export async function perform(context: StepContext, step: Step): Promise<Performed> {
@@ -132,4 +150,186 @@ async function keepOld({ outside, transaction }: StepContext, { id }: StepOf<'ke
   const marked = await outside.engine.tagImage(imageId, keptMarkTag(id));
   if (marked.kind === 'refused' || marked.kind === 'unknown') return marked;
   return outside.engine.renameContainer(id, keptName({ name, policy, wasRunning, untilMs: nowMs + keepMs }));
+}
+
+/** Creates the old container again without `--rm`. It shares the volumes, so that they outlive the old one. */
+async function createAutoRemoveReplica(
+  context: StepContext,
+  { member: index }: StepOf<'autoRemoveReplica'>,
+): Promise<StepOutcome> {
+  const { transaction, prepared } = context;
+  const member = transaction.members[index];
+  const parts = prepared?.members[index];
+  if (member === undefined || parts?.oldImage === undefined || prepared === undefined) return nothingPrepared;
+  const replaced = await replacementsOfRemoved(context);
+  const former = partsAsTheyWere(parts);
+  const recipe = recipeOf(context, {
+    prepared,
+    parts: former,
+    member: memberAsItWas(member),
+    role: 'standin',
+    replaced,
+  });
+  const image = await fetchAgain(context, parts.oldImage, {
+    reference: former.planned.reference,
+    digest: parts.oldDigest,
+    platform: foreignPlatform(parts.planned.container, parts.oldImage, prepared.info),
+  });
+  if (image === undefined) return { kind: 'refused', status: 404, message: 'its image was removed too' };
+  const order = { image, parts: former, keepsTag: true };
+  const outcome = await createUnderTag(context, order, autoRemoveReplicaName(member.name), recipe);
+  if (outcome.kind === 'done') transaction.autoRemoveReplicas.set(member.oldId, outcome.id);
+  return outcome.kind === 'done' ? { kind: 'done' } : outcome;
+}
+
+/**
+ * The replacements of removed old containers, by their ids. A replica refers to the other old containers while they
+ * exist.
+ */
+async function replacementsOfRemoved({ outside, transaction }: StepContext): Promise<ReadonlyMap<string, string>> {
+  const { members, successors, autoRemoveReplicas } = transaction;
+  const replaced = new Map<string, string>();
+  for (const { oldId } of members) {
+    const id = autoRemoveReplicas.get(oldId) ?? successors.get(oldId);
+    if (id !== undefined && (await outside.engine.inspectContainer(oldId)) === undefined) replaced.set(oldId, id);
+  }
+  return replaced;
+}
+
+/** Compares a successor with its old container. An unwanted difference ends the update before the first stop. */
+async function compareCreated(context: StepContext, { id, member: index }: StepOf<'compare'>): Promise<StepOutcome> {
+  const { outside, settings, transaction, prepared } = context;
+  const parts = prepared?.members[index];
+  const created = transaction.lastRead.get(id) ?? (await outside.engine.inspectContainer(id));
+  const member = transaction.members[index];
+  if (parts?.oldImage === undefined || created === undefined || member === undefined)
+    return { kind: 'unknown', message: 'it is gone' };
+  const isAutoRemoveReplica = transaction.autoRemoveReplicas.get(member.oldId) === id;
+  if (!isAutoRemoveReplica && runsOther(created, parts))
+    return {
+      kind: 'refused',
+      status: 0,
+      message: 'the engine created it from another image than the one that was checked',
+    };
+  const found = differences(
+    withAutoRemove(parts.planned.container, !isAutoRemoveReplica && member.autoRemoves),
+    created,
+    {
+      oldImage: parts.oldImage,
+      newImage: isAutoRemoveReplica ? parts.oldImage : parts.image,
+      reference: (isAutoRemoveReplica ? partsAsTheyWere(parts) : parts).planned.reference,
+      replacedIds: replacedByIdAndName(transaction, transaction.successors),
+      freshVolumes: !isAutoRemoveReplica && getsFreshVolumes(parts.planned, settings),
+      leftOut: leftOutFields(settings),
+      composeImageId: composeImageIdOf(parts, isAutoRemoveReplica),
+    },
+  );
+  if (found.length === 0) return { kind: 'done' };
+  const list = found.map(({ field, before, after }) => `${field} would be ${after} instead of ${before}`).join('; ');
+  return { kind: 'refused', status: 0, message: `the engine created it differently: ${list}` };
+}
+
+/** Somebody may move the tag, or pull more of an index, between the proof of the image and the creation. */
+function runsOther({ imageId, manifestDigest }: Container, { image, planned: { verified } }: PreparedMember): boolean {
+  if (image.configManifest !== undefined && (manifestDigest ?? imageId) !== image.configManifest) return true;
+  if (verified === undefined) return false;
+  return imageId !== image.id || (manifestDigest !== undefined && manifestDigest !== verified.manifestDigest);
+}
+
+/**
+ * Starts a container. A refusal because of the command is the image's fault. Others, such as a used port or a full
+ * disk, are the host's.
+ */
+async function startContainer(context: StepContext, { id }: StepOf<'start'>): Promise<StepOutcome> {
+  const { outside, transaction } = context;
+  const { engine } = outside;
+  const outcome = await startInItsNetworks(context, id);
+  if (outcome.kind !== 'refused') return outcome;
+  const isSuccessor = memberOf(id, transaction) !== undefined;
+  const first = isSuccessor ? await firstToEnd(outside, transaction) : undefined;
+  if (first !== undefined && first.id !== id) return outcomeOfEnd(first, false);
+  const state = (await engine.inspectContainer(id))?.state;
+  const isNoted = state !== undefined && commandExitCodes.includes(state.exitCode) && state.error !== '';
+  const message = `it cannot be started: ${outcome.message}`;
+  return isNoted || outcome.commandUnusable === true ? { kind: 'fault', id, message, wasSeenWell: true } : outcome;
+}
+
+async function startInItsNetworks(context: StepContext, id: string): Promise<CallOutcome> {
+  const outcome = await startWithoutStrayLinks(context.outside.engine, id);
+  if (outcome.kind !== 'refused') return outcome;
+  const restored = await restoreNetworks(context, id, outcome);
+  return restored.kind === 'done' ? startWithoutStrayLinks(context.outside.engine, id) : restored;
+}
+
+/**
+ * Starts the container without a link that leads to the wrong target. A killed engine resolves legacy links again by
+ * name, and may find our successor there. A link cannot be changed later; the report says that it is missing.
+ */
+async function startWithoutStrayLinks(engine: Outside['engine'], id: string): Promise<CallOutcome> {
+  const outcome = await engine.startContainer(id);
+  if (outcome.kind !== 'refused' || outcome.linkBroken !== true) return outcome;
+  const container = await engine.inspectContainer(id);
+  const stray = (container?.settings.HostConfig.Links ?? [])
+    .map(parseLink)
+    .filter(({ target }) => parseTransactionName(target) !== undefined);
+  if (container === undefined || stray.length === 0) return outcome;
+  for (const { alias } of stray) await engine.removeLink(container.name, alias);
+  return engine.startContainer(id);
+}
+
+/**
+ * Docker's exit codes for a command that cannot run or does not exist:
+ * https://docs.docker.com/engine/containers/run/#exit-status
+ */
+const commandExitCodes: readonly number[] = [126, 127];
+
+/**
+ * Connects a container to networks that were removed and exist again. `docker network prune` removes a network in which
+ * nothing runs: between the stop of the old container and the start of the new one, this can be theirs. An update knows
+ * the networks and creates them; a recovery waits until somebody has. Returns the `outcome` that the engine gave, unless
+ * it is a 404 for that reason.
+ */
+async function restoreNetworks(context: StepContext, containerId: string, outcome: CallOutcome): Promise<CallOutcome> {
+  if (outcome.kind !== 'refused' || outcome.status !== 404) return outcome;
+  const { engine, log } = context.outside;
+  const container = await engine.inspectContainer(containerId);
+  if (container === undefined) return outcome;
+  const present = await engine.listNetworks();
+  const lost = lostEndpoints(container, present);
+  const parts = partsOf(context, containerId);
+  for (const [name, endpoint] of lost) {
+    if (present.every((network) => network.name !== name)) {
+      const network = parts && networkBefore(context, parts, name);
+      if (network === undefined) return outcome;
+      const created = await engine.createNetwork(network);
+      if (created.kind === 'refused' || created.kind === 'unknown') {
+        const message = `its network ${quoted(name)} was removed, and cannot be created again: ${created.message}`;
+        return { ...created, message };
+      }
+      log.warn('A network was removed during an update, and is created again', { network: name });
+    }
+    const wanted = parts?.endpoints.get(name) ?? withoutAssigned(endpoint);
+    const connected = await engine.connectNetwork({ containerId, networkId: name, endpoint: wanted });
+    if (connected.kind === 'refused' || connected.kind === 'unknown') return connected;
+  }
+  return lost.length > 0 ? { kind: 'done' } : outcome;
+}
+
+/** The endpoints whose network does not exist. The default bridge cannot be removed, and Podman calls it otherwise. */
+function lostEndpoints({ settings }: Container, present: readonly Network[]): (readonly [string, Endpoint])[] {
+  return Object.entries(settings.Networks).filter(
+    ([name, endpoint]) => name !== defaultBridge && networkOfEndpoint(present, name, endpoint) === undefined,
+  );
+}
+
+function partsOf({ transaction, prepared }: StepContext, containerId: string): PreparedMember | undefined {
+  const { members, successors, autoRemoveReplicas } = transaction;
+  const index = members.findIndex(({ oldId }) =>
+    [oldId, successors.get(oldId), autoRemoveReplicas.get(oldId)].includes(containerId),
+  );
+  return prepared?.members[index];
+}
+
+function networkBefore({ prepared }: StepContext, { planned }: PreparedMember, name: string): Network | undefined {
+  return networkOfEndpoint(prepared?.networks ?? [], name, planned.container.settings.Networks[name] ?? {});
 }

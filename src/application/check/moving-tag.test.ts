@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { createSandboxScene, type SandboxScene } from '../../../../test/support/scene/sandbox-outside.ts';
-import type { Behaviour } from '../../../../sandbox/base/behaviour.ts';
-import type { Application } from '../../application.ts';
-import { createApplication } from '../../create-application.ts';
-import { defaultSettings } from '../../../domain/settings/service-settings.ts';
+import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
+import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
+import type { Application } from '../application.ts';
+import { createApplication } from '../create-application.ts';
+import { defaultSettings } from '../../domain/settings/service-settings.ts';
 
 const day = 86_400_000;
 const image = 'app:nightly';
