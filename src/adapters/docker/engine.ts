@@ -1,26 +1,33 @@
 import type { Swarm } from '../../domain/outside/swarm.ts';
 import type { Clock, Log, Engine, EngineRoute } from '../../domain/outside/outside.ts';
-import { parseAddress } from './transport/address.ts';
+import { parseAddress, createConnection, type TlsFiles } from './transport/connection.ts';
 import { createClient } from './transport/client.ts';
-import { createConnection, type TlsFiles } from './transport/connection.ts';
-import { createContainer, renameContainer, startContainer, updateRestartPolicy } from './calls/container-changes.ts';
+import {
+  createContainer,
+  renameContainer,
+  startContainer,
+  updateRestartPolicy,
+  connectNetwork,
+  createNetwork,
+  listNetworks,
+  removeContainer,
+  removeLink,
+  removeVolume,
+  restartContainer,
+  stopContainer,
+  waitUntilStopped,
+} from './calls/container-changes.ts';
 import { inspectContainer, listContainers } from './calls/containers.ts';
-import { defaultDeadlines, type Deadlines } from './transport/deadline.ts';
-import { runCommand } from './calls/exec.ts';
+import { defaultDeadlines, type Deadlines } from './transport/request.ts';
+import { runCommand, containerLogs } from './calls/exec.ts';
 import { containerChanges, readFiles, statFile, writeFiles } from './calls/files.ts';
-import { engineEvents } from './events/events.ts';
+import { engineEvents, hasPruned, pastEvents } from './calls/events.ts';
 import { createImageLabels, inspectImage, listImages, manifestsIn, removeImage, tagImage } from './calls/images.ts';
-import { engineInfo } from './reading/info.ts';
-import { containerLogs } from './calls/logs.ts';
-import { connectNetwork, createNetwork, listNetworks } from './calls/networks.ts';
-import { hasPruned, pastEvents } from './events/past-events.ts';
-import { ping } from './reading/reads.ts';
-import { probeHealth } from './podman/probe-health.ts';
-import { createPermissions } from './calls/permissions.ts';
+import { engineInfo, createPermissions } from './calls/engine-info.ts';
+import { ping } from './calls/reads.ts';
+import { probeHealth } from './calls/podman.ts';
 import { pullImage } from './calls/pull.ts';
-import { removeContainer, removeLink, removeVolume } from './calls/remove.ts';
-import { restartContainer, stopContainer, waitUntilStopped } from './calls/stop.ts';
-import { eventKinds } from './translate/translate.ts';
+import { eventKinds } from './calls/translate.ts';
 import { createDockerSwarm } from './swarm/swarm.ts';
 
 export type DockerEngineOptions = {

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { Container, Image } from '../../../src/domain/container/container.ts';
 import { differences } from '../../../src/domain/container/difference/container-difference.ts';
 import { recipeFor } from '../../../src/domain/container/recipe/container-recipe.ts';
-import { inDockerForm } from '../../../src/adapters/docker/podman/docker-form.ts';
+import { inDockerForm } from '../../../src/adapters/docker/calls/podman.ts';
 import type { Inspected } from '../../lab/engine/engine-client.ts';
 import type { Lab } from '../../lab/lab.ts';
 import { canonical } from '../../../src/domain/text/canonical.ts';

@@ -2,8 +2,8 @@ import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
 import { describeError, ServiceError } from '../../../domain/errors.ts';
 import { readAnswer, type EngineError } from '../transport/answer.ts';
 import type { Client, Query } from '../transport/client.ts';
-import { EngineFailure } from '../transport/failure.ts';
-import { isNotFound } from '../reading/reads.ts';
+import { EngineFailure } from '../transport/request.ts';
+import { isNotFound } from './reads.ts';
 
 export type Change = {
   readonly method?: 'POST' | 'DELETE';

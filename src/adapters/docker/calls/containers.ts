@@ -1,13 +1,12 @@
 import type { ContainerFilter } from '../../../domain/outside/engine-reader.ts';
 import type { Container, ContainerSummary } from '../../../domain/container/container.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import { capabilitiesOf, namePattern } from '../translate/capabilities.ts';
+import { capabilitiesOf, namePattern } from './capabilities.ts';
 import type { Client } from '../transport/client.ts';
-import { readList } from '../reading/lists.ts';
-import { completeContainer } from '../podman/container.ts';
-import { withHealth } from '../podman/list-health.ts';
-import { readInspected } from '../reading/reads.ts';
-import { readContainer, readContainerSummary } from '../translate/translate.ts';
+import { readList } from './lists.ts';
+import { completeContainer, withHealth } from './podman.ts';
+import { readInspected } from './reads.ts';
+import { readContainer, readContainerSummary } from './translate.ts';
 import { isDefined, pathSegment } from '../transport/json-fields.ts';
 
 /** The engine filters first and so sends less. The result is filtered again, because engines match differently. */

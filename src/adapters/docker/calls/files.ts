@@ -4,12 +4,12 @@ import type { FileChange, FileStat } from '../../../domain/container/placed-file
 import { arrayOf, isJsonObject, parseJson } from '../../../domain/text/json-value.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import { capabilitiesOf } from '../translate/capabilities.ts';
+import { capabilitiesOf } from './capabilities.ts';
 import { megabyte, readAnswer, readBytes, type EngineError } from '../transport/answer.ts';
 import type { Client, Reply } from '../transport/client.ts';
 import type { EngineResponse } from '../transport/request.ts';
 import { count, fields, isDefined, text } from '../transport/json-fields.ts';
-import { isNotFound, refusal, unexpectedAnswer } from '../reading/reads.ts';
+import { isNotFound, refusal, unexpectedAnswer } from './reads.ts';
 import { containerPath } from './containers.ts';
 import { errorOutcome, outcomeOf } from './changes.ts';
 

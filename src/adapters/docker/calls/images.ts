@@ -2,17 +2,17 @@ import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
 import type { Container, Image, ImageSummary } from '../../../domain/container/container.ts';
 import { ServiceError } from '../../../domain/errors.ts';
 import { repositoryName, tryParseImageReference } from '../../../domain/reference/image-reference.ts';
-import { type Digest, parseDigest } from '../../../domain/reference/digest.ts';
+import { parseDigest, type Digest } from '../../../domain/reference/digest.ts';
 import { arrayOf } from '../../../domain/text/json-value.ts';
 import { createSlots } from '../../../domain/concurrency/slots.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import { capabilitiesOf, errorPatterns } from '../translate/capabilities.ts';
+import { capabilitiesOf, errorPatterns } from './capabilities.ts';
 import { change } from './changes.ts';
 import type { Client } from '../transport/client.ts';
-import { readList } from '../reading/lists.ts';
-import { completeImage, withoutLocalDigests } from '../podman/image.ts';
-import { readInspected } from '../reading/reads.ts';
-import { lacksConfig, mayLackConfig, readImage, readImageSummary } from '../translate/translate.ts';
+import { readList } from './lists.ts';
+import { completeImage, withoutLocalDigests } from './podman.ts';
+import { readInspected } from './reads.ts';
+import { lacksConfig, mayLackConfig, readImage, readImageSummary } from './translate.ts';
 import { fields, isDefined, pathSegment, text, textMap } from '../transport/json-fields.ts';
 
 export async function listImages(client: Client, signal?: AbortSignal): Promise<readonly ImageSummary[]> {

@@ -5,12 +5,12 @@ import { withoutSecrets } from '../../../domain/text/repeated-secret.ts';
 import { formatPlatform } from '../../../domain/reference/platform.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 import type { Client } from '../transport/client.ts';
-import { EngineFailure } from '../transport/failure.ts';
-import { refusal } from '../reading/reads.ts';
-import { jsonLines } from '../streams/json-lines.ts';
-import { encodeCredentials, secretsOf } from './registry-auth.ts';
-import { fields, text } from '../transport/json-fields.ts';
-import { createPullProgress } from './pull-progress.ts';
+import { EngineFailure } from '../transport/request.ts';
+import { refusal } from './reads.ts';
+import { jsonLines } from '../transport/answer.ts';
+import { fields, text, count } from '../transport/json-fields.ts';
+import type { PullProgress } from '../../../domain/run/event.ts';
+import type { RegistryCredentials } from '../../../domain/outside/registry.ts';
 
 /**
  * Pulls an image through the engine and reports its progress. An early error is a status; a later one is a line in a
@@ -85,3 +85,102 @@ const remedies: readonly { readonly sign: RegExp; readonly remedy: string }[] = 
     remedy: 'The image exists only for other platforms: use a tag for the platform of this engine',
   },
 ];
+
+type PullProgressCount = {
+  /** Reads one line of the engine's report. True when it changed the sums. */
+  readonly take: (line: unknown) => boolean;
+  readonly sum: () => PullProgress;
+};
+
+/** An image has at most 127 layers. A stream with more ids than this is ignored. */
+const maxLayers = 1_000;
+
+/** More bytes than any layer has. Sums over all layers stay exact. */
+const mostBytes = 1e12;
+
+/** Sums the engine's progress reports of all layers. */
+export function createPullProgress(): PullProgressCount {
+  const layers = new Map<string, Layer>();
+  let sums: PullProgress = { layersDone: 0, layers: 0, bytes: 0, totalBytes: 0 };
+
+  function take(line: unknown): boolean {
+    const { id, status, progressDetail } = fields(line);
+    const layerId = text(id);
+    const before = layers.get(layerId) ?? nothing;
+    const layerStatus = text(status);
+    if (layerId === '' || !layerStatuses.has(layerStatus) || (before === nothing && layers.size >= maxLayers))
+      return false;
+    const after = applyProgress(before, layerStatus, fields(progressDetail));
+    layers.set(layerId, after);
+    sums = {
+      layersDone: sums.layersDone + Number(after.done) - Number(before.done),
+      layers: layers.size,
+      bytes: sums.bytes + after.bytes - before.bytes,
+      totalBytes: sums.totalBytes + after.totalBytes - before.totalBytes,
+    };
+    return true;
+  }
+
+  return { take, sum: () => sums };
+}
+
+type Layer = { readonly bytes: number; readonly totalBytes: number; readonly done: boolean };
+
+const nothing: Layer = { bytes: 0, totalBytes: 0, done: false };
+
+/** Status texts of lines about a layer. Other lines, e.g. `Pulling from library/nginx`, have the tag as id. */
+const layerStatuses: ReadonlySet<string> = new Set([
+  'Pulling fs layer',
+  'Waiting',
+  'Downloading',
+  'Verifying Checksum',
+  'Download complete',
+  'Extracting',
+  'Pull complete',
+  'Already exists',
+]);
+
+function applyProgress(layer: Layer, layerStatus: string, detail: Readonly<Record<string, unknown>>): Layer {
+  if (layerStatus === 'Already exists' || layerStatus === 'Pull complete')
+    return { ...layer, bytes: layer.totalBytes, done: true };
+  if (layerStatus === 'Download complete') return { ...layer, bytes: layer.totalBytes };
+  if (layerStatus !== 'Downloading') return layer;
+  const totalBytes = Math.max(layer.totalBytes, Math.min(mostBytes, count(detail['total'])));
+  return { ...layer, totalBytes, bytes: Math.min(totalBytes, Math.max(0, count(detail['current']))) };
+}
+
+/**
+ * The header `X-Registry-Auth`: base64 for URLs, with padding. A swarm accepts it without padding, but every task then
+ * fails with "No such image": https://docs.docker.com/reference/api/engine/#section/Authentication
+ */
+export function encodeCredentials(credentials: RegistryCredentials): string {
+  return Buffer.from(JSON.stringify({ ...loginOf(credentials), serveraddress: credentials.serverAddress }))
+    .toString('base64')
+    .replaceAll('+', '-')
+    .replaceAll('/', '_');
+}
+
+function loginOf(credentials: RegistryCredentials): Readonly<Record<string, string>> {
+  switch (credentials.kind) {
+    case 'password':
+      return { username: credentials.username, password: credentials.password };
+    case 'identity-token':
+      return { username: credentials.username, identitytoken: credentials.identityToken };
+    case 'registry-token':
+      return { registrytoken: credentials.registryToken };
+  }
+}
+
+/** The login's secrets, also in the encoded form that the engine sends. */
+export function secretsOf(credentials: RegistryCredentials): readonly string[] {
+  switch (credentials.kind) {
+    case 'password': {
+      const { username, password } = credentials;
+      return [password, Buffer.from(`${username}:${password}`).toString('base64')];
+    }
+    case 'identity-token':
+      return [credentials.identityToken];
+    case 'registry-token':
+      return [credentials.registryToken];
+  }
+}

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RawSpec } from '../../../domain/swarm/swarm-service.ts';
-import { editSpec } from './edit-spec.ts';
+import { editSpec } from './raw-spec.ts';
 
 const asRead = (text: string) => text as RawSpec;
 const [oldImage, newImage] = ['team/app:1@sha256:aa', 'team/app:1@sha256:bb'];

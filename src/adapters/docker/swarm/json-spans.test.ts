@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { elementsAt, membersAt, sliceOf, spanAt } from './json-spans.ts';
+import { elementsAt, membersAt, sliceOf, spanAt } from './raw-spec.ts';
 
 /** JSON texts that no `JSON.stringify` prints: blanks, repeated keys, numbers of any length, escapes of any letter. */
 const jsonText = fc.letrec<{ value: string }>((tie) => {

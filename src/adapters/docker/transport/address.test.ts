@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseAddress } from './address.ts';
-import { sshArguments } from './ssh-session.ts';
+import { parseAddress } from './connection.ts';
+import { sshArguments } from './ssh.ts';
 
 describe('parseAddress()', () => {
   test.each([

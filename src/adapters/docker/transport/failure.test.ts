@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { connectedEngine, engineAt } from '../../../../test/support/engine/connected-engine.ts';
 import { tlsFile } from '../../../../test/support/engine/scripted-engine.ts';
-import { explain } from './failure.ts';
+import { explain } from './request.ts';
 
 const client = { cert: tlsFile('client.pem'), key: tlsFile('client.key'), ca: tlsFile('ca.pem'), verify: true };
 

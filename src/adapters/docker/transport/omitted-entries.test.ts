@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createOmittedEntryWarning } from './omitted-entries.ts';
+import { createOmittedEntryWarning } from './client.ts';
 
 test('what is left out is told once; of many ten are named, and the others counted', () => {
   const warnings: string[] = [];

@@ -2,8 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import { startScriptedEngine, type Answer } from '../../../../test/support/engine/scripted-engine.ts';
 import { createSystemClock } from '../../process/clock.ts';
-import { parseAddress } from './address.ts';
-import { createConnection, type Connection } from './connection.ts';
+import { parseAddress, createConnection, type Connection } from './connection.ts';
 import { sendRequest, type EngineRequest } from './request.ts';
 
 const request: EngineRequest = {

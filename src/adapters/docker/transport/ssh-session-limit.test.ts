@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
-import { createSessionLimit } from './ssh-session-limit.ts';
+import { createSessionLimit } from './ssh.ts';
 
 describe('createSessionLimit()', () => {
   function scene() {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readCommandLine } from './command-line.ts';
+import { readCommandLine } from './podman.ts';
 
 const image = 'docker.io/library/nginx:latest';
 const id = `sha256:${'0123456789abcdef'.repeat(4)}`;

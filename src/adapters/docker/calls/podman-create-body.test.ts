@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { bodyForPodman, recordedAddresses } from './create-body.ts';
+import { bodyForPodman, recordedAddresses } from './podman.ts';
 
 const recipe = {
   body: {

@@ -1,5 +1,5 @@
 import { supportsApi } from '../../../domain/container/api-version.ts';
-import type { EngineVersion } from '../transport/version.ts';
+import type { EngineVersion } from '../transport/client.ts';
 
 /**
  * The differences between engines and API versions that affect the calls of this adapter. The recipe handles the

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyCodePoint } from '../../../../test/support/any-text.ts';
-import { jsonLines, longLine } from './json-lines.ts';
+import { jsonLines, longLine } from './answer.ts';
 
 async function* inPieces(bytes: Uint8Array, sizes: readonly number[]): AsyncGenerator<Uint8Array> {
   let at = 0;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createTextTail, logPayloads } from './command-output.ts';
+import { createTextTail, logPayloads } from './exec.ts';
 
 type Frame = { readonly stream: number; readonly payload: Uint8Array };
 

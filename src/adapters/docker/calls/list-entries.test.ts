@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyCodePoint } from '../../../../test/support/any-text.ts';
-import { createListEntries, type ListEntry } from './list-entries.ts';
+import { createListEntries, type ListEntry } from './lists.ts';
 
 function read(text: string, { sizes = [7], limit = 1_000_000 } = {}): ListEntry[] {
   const bytes = Buffer.from(text);

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../domain/errors.ts';
 import { maxAnswerBytes, readAnswer, readJson, type EngineError } from '../transport/answer.ts';
-import { errorPatterns } from '../translate/capabilities.ts';
+import { errorPatterns } from './capabilities.ts';
 import type { Client, Query } from '../transport/client.ts';
 import { fields, text } from '../transport/json-fields.ts';
 import type { JsonObject } from '../../../domain/text/json-value.ts';
