@@ -4,8 +4,8 @@ import type {
   HostConfig,
   PortBinding,
 } from '../../src/domain/container/container-settings.ts';
-import type { EngineProfile } from '../base/profile.ts';
-import { Refusal } from '../base/refusal.ts';
+import type { EngineProfile } from '../base/behaviour.ts';
+import { Refusal } from '../base/simulation.ts';
 
 /**
  * The body of `POST /containers/create` as the engine reads it: unknown fields are dropped, missing ones get defaults.

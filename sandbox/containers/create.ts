@@ -1,15 +1,18 @@
 import type { ContainerRecipe } from '../../src/domain/container/recipe/request/request.ts';
-import type { ContainerConfig, Endpoint, HostConfig } from '../../src/domain/container/container-settings.ts';
+import type {
+  ContainerConfig,
+  Endpoint,
+  HostConfig,
+  Healthcheck,
+  ImageConfig,
+  MountPoint,
+} from '../../src/domain/container/container-settings.ts';
 import { formatPlatform, samePlatform, type Platform } from '../../src/domain/reference/platform.ts';
 import { readCreateBody, type CreateBody } from './create-body.ts';
-import { withImageDefaults } from './image-defaults.ts';
-import { findContainer, getImage } from '../world/lookup.ts';
-import { createMounts } from './mounts.ts';
-import { claimName } from '../world/names.ts';
-import { plannedEndpoints, plannedMacs } from '../networks/networks.ts';
-import { Refusal } from '../base/refusal.ts';
-import type { SandboxImage } from '../registry/release.ts';
-import { removeOrphanedVolumes } from '../world/volumes.ts';
+import { findContainer, getImage, claimName, removeOrphanedVolumes, ensureVolume } from '../world/lookup.ts';
+import { plannedEndpoints, plannedMacs } from '../world/networks.ts';
+import { Refusal } from '../base/simulation.ts';
+import type { SandboxImage } from '../registry/registry-store.ts';
 import {
   emitContainerEvent,
   engineNowMs,
@@ -162,3 +165,156 @@ function hostnameOf(config: ContainerConfig, hostConfig: HostConfig, id: string)
 }
 
 export const engineHostname = 'sandbox';
+
+/**
+ * Settings of a container from its request and its image, by the rules of
+ * https://docs.docker.com/reference/dockerfile/ for each instruction at run time.
+ */
+function withImageDefaults(asked: ContainerConfig, image: ImageConfig): ContainerConfig {
+  const program = programOf(asked, image);
+  const healthcheck = healthcheckOf(asked.Healthcheck, image.Healthcheck);
+  const stopSignal = asked.StopSignal || image.StopSignal;
+  const ports = merged(image.ExposedPorts, asked.ExposedPorts);
+  return {
+    ...asked,
+    ...program,
+    ...(healthcheck && { Healthcheck: healthcheck }),
+    ...(stopSignal && { StopSignal: stopSignal }),
+    ...(ports && { ExposedPorts: ports }),
+    User: asked.User || (image.User ?? ''),
+    WorkingDir: asked.WorkingDir || (image.WorkingDir ?? ''),
+    Env: environmentOf(asked.Env ?? [], image.Env),
+    Labels: { ...image.Labels, ...asked.Labels },
+    Volumes: merged(image.Volumes, asked.Volumes),
+  };
+}
+
+/** An own Entrypoint also drops the image's Cmd; `[""]` drops the image's Entrypoint. */
+function programOf(asked: ContainerConfig, image: ImageConfig): Pick<ContainerConfig, 'Entrypoint' | 'Cmd'> {
+  const ownEntrypoint = (asked.Entrypoint?.length ?? 0) > 0;
+  const ownCommand = (asked.Cmd?.length ?? 0) > 0;
+  const entrypoint = ownEntrypoint ? asked.Entrypoint : (asked.Entrypoint ?? image.Entrypoint ?? null);
+  const isReset = entrypoint?.length === 1 && entrypoint[0] === '';
+  return {
+    Entrypoint: isReset ? null : (entrypoint ?? null),
+    Cmd: ownEntrypoint || ownCommand ? (asked.Cmd ?? null) : (image.Cmd ?? asked.Cmd ?? null),
+  };
+}
+
+function environmentOf(
+  asked: readonly string[],
+  image: readonly string[] | null | undefined,
+): readonly string[] | null {
+  if (asked.length === 0) return image ?? null;
+  const own = new Set(asked.map(variableOf));
+  return [...asked, ...(image ?? []).filter((line) => !own.has(variableOf(line)))];
+}
+
+function variableOf(line: string): string {
+  return line.split('=', 1)[0] ?? '';
+}
+
+function healthcheckOf(
+  asked: Healthcheck | null | undefined,
+  image: Healthcheck | null | undefined,
+): Healthcheck | undefined {
+  if (!asked) return image ?? undefined;
+  if (!image) return asked;
+  const inherited = Object.entries(image).filter(([field]) => isUnset(asked[field]));
+  return { ...asked, ...Object.fromEntries(inherited) };
+}
+
+function isUnset(value: unknown): boolean {
+  return value === undefined || value === null || value === 0 || (Array.isArray(value) && value.length === 0);
+}
+
+function merged(
+  image: Readonly<Record<string, object>> | null | undefined,
+  asked: Readonly<Record<string, object>> | null | undefined,
+) {
+  const both = { ...image, ...asked };
+  return Object.keys(both).length > 0 ? both : null;
+}
+
+/**
+ * Mounts of a container, in this order: volumes of other containers, binds, mounts, and an anonymous volume for each
+ * remaining path.
+ */
+function createMounts(world: World, config: ContainerConfig, hostConfig: HostConfig): readonly SandboxMount[] {
+  const mounts = new Map<string, SandboxMount>();
+  const add = (mount: SandboxMount) => mounts.set(mount.point.Destination, mount);
+  for (const from of hostConfig.VolumesFrom ?? []) for (const mount of mountsFrom(world, from)) add(mount);
+  for (const bind of hostConfig.Binds ?? []) add(bindMount(world, bind));
+  for (const mount of hostConfig.Mounts ?? []) add(specifiedMount(world, mount));
+  for (const path of Object.keys(config.Volumes ?? {})) {
+    if (!mounts.has(path)) add(anonymousMount(world, path, ''));
+  }
+  return [...mounts.values()];
+}
+
+function mountsFrom(world: World, specification: string): readonly SandboxMount[] {
+  const [name = '', mode = ''] = specification.split(':');
+  const source = findContainer(world, name);
+  if (source === undefined) throw new Refusal(400, `No such container: ${name}`);
+  return source.mounts.map((mount) => ({
+    ...mount,
+    point: { ...mount.point, Mode: mode === 'ro' ? '' : mode, RW: mount.point.RW !== false && mode !== 'ro' },
+  }));
+}
+
+/** `name:/path:mode` or `/host/path:/path:mode`. */
+function bindMount(world: World, bind: string): SandboxMount {
+  const [source = '', destination = '', mode = ''] = bind.split(':');
+  if (source === '' || !destination.startsWith('/')) throw new Refusal(400, `invalid volume specification: '${bind}'`);
+  const readOnly = mode.split(',').includes('ro');
+  if (!source.startsWith('/'))
+    return { anonymous: false, point: volumePoint(world, source, destination, mode || 'z', readOnly) };
+  return {
+    anonymous: false,
+    point: {
+      Type: 'bind',
+      Source: source,
+      Destination: destination,
+      Mode: mode,
+      RW: !readOnly,
+      Propagation: 'rprivate',
+    },
+  };
+}
+
+function specifiedMount(world: World, mount: Readonly<Record<string, unknown>>): SandboxMount {
+  const type = text(mount['Type']);
+  const destination = text(mount['Target']);
+  const source = text(mount['Source']);
+  const readOnly = mount['ReadOnly'] === true;
+  if (destination === '')
+    throw new Refusal(400, `invalid mount config for type "${type}": field Target must not be empty`);
+  if (type === 'volume' && source === '') return anonymousMount(world, destination, 'z', readOnly);
+  if (type === 'volume') return { anonymous: false, point: volumePoint(world, source, destination, 'z', readOnly) };
+  const point = { Type: type, Source: source, Destination: destination, Mode: '', RW: !readOnly };
+  return { anonymous: false, point: { ...point, Propagation: type === 'bind' ? 'rprivate' : '' } };
+}
+
+function anonymousMount(world: World, destination: string, mode: string, readOnly = false): SandboxMount {
+  const point = volumePoint(world, world.newId('volume'), destination, mode, readOnly);
+  return { anonymous: true, point };
+}
+
+function volumePoint(world: World, name: string, destination: string, mode: string, readOnly: boolean): MountPoint {
+  ensureVolume(world, name);
+  const source = `/var/lib/docker/volumes/${name}/_data`;
+  return {
+    Type: 'volume',
+    Name: name,
+    Source: source,
+    Destination: destination,
+    Driver: 'local',
+    Mode: mode,
+    RW: !readOnly,
+    Propagation: '',
+  };
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

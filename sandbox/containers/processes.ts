@@ -1,27 +1,128 @@
-import { watchHealth } from '../world/health.ts';
-import { defaultRuntime } from './create-body.ts';
-import { writeAsProcess } from './files.ts';
-import { claimHostPorts } from '../networks/host-ports.ts';
-import { joinNetworks, leaveNetworks } from '../networks/networks.ts';
-import { checkLinks, joinSharedNetwork, checkNamespaces } from '../networks/shared-namespaces.ts';
-import { releaseProcess } from './process-end.ts';
-import { Refusal } from '../base/refusal.ts';
+import { constants } from 'node:os';
+import type { StopOptions, CommandOutcome, ContainerCommand } from '../../src/domain/outside/engine-writer.ts';
+import type { RestartPolicy } from '../../src/domain/container/container-settings.ts';
+import { checkRestartPolicy, defaultRuntime } from './create-body.ts';
+import { Refusal } from '../base/simulation.ts';
 import {
-  emitEvent,
   emitContainerEvent,
+  watchHealth,
+  emitEvent,
   engineTimestamp,
   noSpaceLeft,
+  engineNowMs,
   type SandboxContainer,
-  type SandboxProcess,
   type World,
+  type SandboxProcess,
 } from '../world/world.ts';
-import { removeContainer } from './remove.ts';
+import { writeAsProcess } from './files.ts';
+import {
+  claimHostPorts,
+  joinNetworks,
+  leaveNetworks,
+  checkLinks,
+  joinSharedNetwork,
+  checkNamespaces,
+} from '../world/networks.ts';
+import type { CommandBehaviour } from '../base/behaviour.ts';
+import { isAlive } from '../../src/domain/container/container.ts';
+import { removeOrphanedVolumes } from '../world/lookup.ts';
+
+type Done = 'done' | 'noop';
+
+/** `POST /containers/{id}/start`; resets the manual stop. */
+export function startContainer(world: World, container: SandboxContainer): Done {
+  const { status } = container.state;
+  if (status === 'paused') throw new Refusal(409, 'cannot start a paused container, try unpause instead');
+  if (container.process !== undefined) return 'noop';
+  if (container.removing || status === 'dead')
+    throw new Refusal(409, 'container is marked for removal and cannot be started');
+  container.restartCount = 0;
+  container.failuresInARow = 0;
+  startProcess(world, container);
+  return 'done';
+}
+
+/**
+ * `POST /containers/{id}/stop`: signals, waits, kills. The container counts as running until the process is dead, even
+ * after the caller disconnects.
+ */
+export async function stopContainer(world: World, container: SandboxContainer, options: StopOptions): Promise<Done> {
+  const { process } = container;
+  if (process === undefined) return 'noop';
+  container.manuallyStopped = true;
+  if (container.state.status === 'restarting') endRestarting(container);
+  else signalToStop(world, container, options);
+  await process.ended;
+  emitContainerEvent(world, 'stop', container);
+  return 'done';
+}
+
+/** `POST /containers/{id}/restart`: a stopped container is only started. */
+export async function restartContainer(world: World, container: SandboxContainer, options: StopOptions): Promise<void> {
+  await stopContainer(world, container, options);
+  startContainer(world, container);
+}
+
+/** `POST /containers/{id}/update`: an empty name changes nothing. */
+export function updateRestartPolicy(world: World, container: SandboxContainer, policy: RestartPolicy): void {
+  checkRestartPolicy(policy.Name, policy.MaximumRetryCount);
+  if (policy.Name === '') return;
+  if (container.hostConfig.AutoRemove === true && policy.Name !== 'no')
+    throw new Refusal(
+      409,
+      `Cannot update container ${container.id}: Restart policy cannot be updated because AutoRemove is enabled for the container`,
+    );
+  container.hostConfig = { ...container.hostConfig, RestartPolicy: policy };
+  emitContainerEvent(world, 'update', container);
+}
+
+/**
+ * Docker's default time between the stop signal and the kill:
+ * https://docs.docker.com/reference/cli/docker/container/stop/
+ */
+const defaultStopSeconds = 10;
+
+function signalToStop(world: World, container: SandboxContainer, { timeoutSeconds, signal }: StopOptions): void {
+  const { process, config, behaviour } = container;
+  if (process === undefined) return;
+  const chosen = world.profile.stopTakesSignal ? signal : undefined;
+  const number = signalNumber(chosen ?? config.StopSignal ?? 'SIGTERM');
+  emitContainerEvent(world, 'kill', container, { signal: number });
+  if (number === '9') return endProcess(world, container, killed);
+  if (behaviour.ignoresTerm !== true && !process.dying) {
+    process.dying = true;
+    const { stopMs = 0, stopExitCode = 0 } = behaviour;
+    if (stopMs === 0) return endProcess(world, container, stopExitCode);
+    process.callOff.push(world.later.in(stopMs, () => endProcess(world, container, stopExitCode)));
+  }
+  const patienceMs = (timeoutSeconds ?? config.StopTimeout ?? defaultStopSeconds) * 1000;
+  const kill = () => {
+    emitContainerEvent(world, 'kill', container, { signal: '9' });
+    endProcess(world, container, killed);
+  };
+  process.callOff.push(world.later.in(patienceMs, kill));
+}
+
+/** Between two restarts by the policy there is no process to signal. */
+function endRestarting(container: SandboxContainer): void {
+  const { process } = container;
+  for (const callOff of process?.callOff.splice(0) ?? []) callOff();
+  container.state = { ...container.state, status: 'exited' };
+  container.process = undefined;
+  process?.settle();
+}
+
+/** `TERM` and `SIGTERM` are 15. */
+function signalNumber(name: string): string {
+  const numbers: Readonly<Record<string, number>> = constants.signals;
+  return String(numbers[name.startsWith('SIG') ? name : `SIG${name}`] ?? name);
+}
 
 /**
  * Starts the container's process. A failed start leaves the container as it was, with the exit code 128 and the
  * engine's message; a `--rm` container is deleted.
  */
-export function startProcess(world: World, container: SandboxContainer): void {
+function startProcess(world: World, container: SandboxContainer): void {
   try {
     const steps = [setUpNetwork, makeProcess];
     for (const step of world.profile.setsUpNetworkLast ? steps.toReversed() : steps) step(world, container);
@@ -98,7 +199,7 @@ function createProcess(world: World, earlier: SandboxProcess | undefined): Sandb
 }
 
 /** True if the engine restarts it after an exit without a stop request. */
-export function restartsByItself({ hostConfig, restartCount }: SandboxContainer, exitCode: number): boolean {
+function restartsByItself({ hostConfig, restartCount }: SandboxContainer, exitCode: number): boolean {
   const { Name: name = '', MaximumRetryCount: most = 0 } = hostConfig.RestartPolicy ?? {};
   if (name === 'on-failure') return exitCode !== 0 && (most === 0 || restartCount < most);
   return name === 'always' || name === 'unless-stopped';
@@ -159,3 +260,190 @@ function announceVolumes(world: World, action: 'mount' | 'unmount', container: S
       emitEvent(world, 'volume', action, point.Name ?? '', { container: container.id, driver: 'local' });
   }
 }
+
+/** Ends the process without an event: after a power cut, or while the engine is down. */
+function endProcessSilently(world: World, container: SandboxContainer, exitCode: number): void {
+  const { process } = container;
+  if (process === undefined) return;
+  releaseProcess(world, container, exitCode);
+  leaveNetworks(world, container);
+  container.process = undefined;
+  process.settle();
+}
+
+/** Cancels the timers of the process and frees its ports. Docker shows `unhealthy` after the probes have ended. */
+function releaseProcess(world: World, container: SandboxContainer, exitCode: number): void {
+  for (const callOff of container.process?.callOff.splice(0) ?? []) callOff();
+  container.hostPorts = [];
+  const { health, ...state } = container.state;
+  container.state = {
+    ...state,
+    status: 'exited',
+    exitCode,
+    finishedAt: engineTimestamp(world),
+    health: health === 'none' ? 'none' : 'unhealthy',
+  };
+}
+
+/** `POST /containers/{id}/exec`, its start and its end. The command continues if its caller disconnects. */
+export async function runCommand(
+  world: World,
+  container: SandboxContainer,
+  request: ContainerCommand,
+  signal: AbortSignal | undefined,
+): Promise<CommandOutcome> {
+  const { command, environment, user } = request;
+  const { name, id, process } = container;
+  if (process === undefined) throw new Refusal(409, `Container ${id} is not running`);
+  if (container.state.status !== 'running')
+    throw new Refusal(409, `Container ${id} is ${container.state.status}, ${wait}`);
+  world.executions.push({ container: name, containerId: id, command, environment, user });
+  const { exitCode = 0, output = '', tookMs = 0, hangs = false } = scriptOf(container, command);
+  const tail = output.slice(-mostOutput);
+
+  const over = new AbortController();
+  const patience = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]);
+  const later = async (ms: number, outcome: CommandOutcome): Promise<CommandOutcome> => {
+    await world.clock.sleep(ms, patience);
+    return outcome;
+  };
+  const ends: Promise<CommandOutcome>[] = [
+    later(request.timeoutMs, { kind: 'timed-out', output: tail }),
+    process.ended.then(() => ({ kind: 'ended', exitCode: killed, output: tail })),
+  ];
+  if (!hangs)
+    ends.unshift(tookMs === 0 ? ended(exitCode, tail) : later(tookMs, { kind: 'ended', exitCode, output: tail }));
+  for (const end of ends) end.catch(() => undefined);
+  try {
+    return await Promise.race(ends);
+  } finally {
+    over.abort();
+  }
+}
+
+const wait = 'wait until the container is running';
+
+const mostOutput = 65_536;
+
+function scriptOf({ behaviour }: SandboxContainer, command: readonly string[]): CommandBehaviour {
+  const [program = '', option, line = ''] = command;
+  const isShell = program === 'sh' && option === '-c';
+  if (!isShell || behaviour.shellless === true) return missing(program);
+  const { commands = {} } = behaviour;
+  const known = Object.hasOwn(commands, line) ? commands[line] : undefined;
+  return known ?? { exitCode: 127, output: `sh: ${line}: not found\n` };
+}
+
+/** Error text of runc; Docker answers it with the exit code 126 or 127. */
+function missing(program: string): CommandBehaviour {
+  const why = `exec: "${program}": executable file not found in $PATH: unknown`;
+  return {
+    exitCode: 126,
+    output: `OCI runtime exec failed: exec failed: unable to start container process: ${why}\r\n`,
+  };
+}
+
+async function ended(exitCode: number, output: string): Promise<CommandOutcome> {
+  return { kind: 'ended', exitCode, output };
+}
+
+/** Kills the process and deletes the container. Removes its volumes only on request, and none in use. */
+export function removeContainer(
+  world: World,
+  container: SandboxContainer,
+  { withVolumes }: { readonly withVolumes: boolean },
+): void {
+  if (world.containers.get(container.id) !== container) return;
+  if (container.process !== undefined) {
+    container.removing = true;
+    emitContainerEvent(world, 'kill', container, { signal: '9' });
+    endProcessSilently(world, container, killed);
+    emitContainerEvent(world, 'die', container, { exitCode: String(killed) });
+  }
+  world.containers.delete(container.id);
+  if (world.names.get(container.name) === container.id) world.names.delete(container.name);
+  if (withVolumes) removeOrphanedVolumes(world, container.mounts);
+  emitContainerEvent(world, 'destroy', container);
+}
+
+/** `docker container prune`: removes all stopped containers, then sends an event. */
+export function pruneContainers(world: World): void {
+  for (const container of world.containers.values()) {
+    if (!isAlive(container.state.status)) removeContainer(world, container, { withVolumes: false });
+  }
+  world.prunedAtMs.push(engineNowMs(world));
+  emitEvent(world, 'container', 'prune', '', { reclaimed: '0' });
+}
+
+/** 128 + SIGKILL: https://tldp.org/LDP/abs/html/exitcodes.html */
+const killed = 137;
+
+/**
+ * The kind of an engine's end. `graceful`: SIGTERM, it stops its containers. `crash`: SIGKILL, the containers continue
+ * until its next start. `power-cut`: all processes end at once.
+ */
+export type RestartKind = 'graceful' | 'crash' | 'power-cut';
+
+/** The engine no longer answers: calls in flight have an unknown outcome, event streams break. */
+export function stopEngine(world: World, kind: RestartKind): void {
+  world.condition.up = false;
+  world.pastEvents.length = 0;
+  world.condition.connection.abort();
+  world.condition.connection = new AbortController();
+  world.events.breakAll();
+  for (const container of world.containers.values()) {
+    if (kind === 'power-cut') endProcessSilently(world, container, lostPower);
+    else if (!world.liveRestore && kind === 'graceful') endProcessSilently(world, container, stopCode(container));
+  }
+}
+
+/**
+ * The engine's start, before it answers the first call. The rules are from Docker's documentation, or measured
+ * (`test/contract/boot.ts`): https://docs.docker.com/engine/containers/start-containers-automatically/
+ */
+export function startEngine(world: World): void {
+  const { profile } = world;
+  const survivors = new Set([...world.containers.values()].filter(({ process }) => process !== undefined));
+  for (const container of world.containers.values()) {
+    if (!world.liveRestore) shutDownSurvivor(world, container);
+    const isKept = survivors.has(container) && world.liveRestore && !profile.liveRestoreDeletesAutoRemove;
+    if (container.hostConfig.AutoRemove === true && !isKept) removeContainer(world, container, { withVolumes: false });
+  }
+  for (const container of world.containers.values()) {
+    if (container.process === undefined && restartsAtBoot(container)) tryToStart(world, container);
+  }
+  world.condition.up = true;
+  world.events.emit({ kind: 'connected' });
+}
+
+/** A process that survived its engine is stopped by the next one. This counts as a manual stop. */
+function shutDownSurvivor(world: World, container: SandboxContainer): void {
+  if (container.process === undefined) return;
+  container.manuallyStopped = true;
+  endProcessSilently(world, container, stopCode(container));
+}
+
+function restartsAtBoot(container: SandboxContainer): boolean {
+  const { hostConfig, state, manuallyStopped } = container;
+  if (state.startedAt === undefined) return false;
+  if (manuallyStopped && hostConfig.RestartPolicy?.Name === 'unless-stopped') return false;
+  return restartsByItself(container, state.exitCode);
+}
+
+/**
+ * The engine starts its containers in no order. A container that needs another one may fail and then stays stopped.
+ */
+function tryToStart(world: World, container: SandboxContainer): void {
+  try {
+    startProcess(world, container);
+  } catch {
+    container.process = undefined;
+  }
+}
+
+function stopCode({ behaviour }: SandboxContainer): number {
+  return behaviour.ignoresTerm === true ? killed : (behaviour.stopExitCode ?? 0);
+}
+
+/** Exit code that the engine records for a process whose exit it did not see. */
+const lostPower = 255;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../test/support/clock/fake-clock.ts';
 import { behaviours } from '../base/behaviour.ts';
 import { createSandboxEngine, type SandboxEngineOptions } from './engine.ts';
-import { SandboxCrash, type Fault } from './faults.ts';
+import { SandboxCrash, type Fault } from './calls.ts';
 import { createSandboxRegistry } from '../registry/registry.ts';
 
 const body = { Image: 'shop/web:1' };

@@ -20,8 +20,13 @@ import {
 import type { Clock } from '../../src/domain/outside/outside.ts';
 import { formatPlatform, normalisePlatform, type Platform } from '../../src/domain/reference/platform.ts';
 import type { Digest } from '../../src/domain/reference/digest.ts';
-import { createRegistryStore, type RegistryStore, type RegistryCaller } from './registry-store.ts';
-import type { Manifest, SandboxImage } from './release.ts';
+import {
+  createRegistryStore,
+  type RegistryStore,
+  type RegistryCaller,
+  type Manifest,
+  type SandboxImage,
+} from './registry-store.ts';
 
 export type SandboxRegistry = {
   readonly registry: Registry;

@@ -1,15 +1,24 @@
 import type { RegistryCredentials } from '../../src/domain/outside/registry.ts';
-import { Refusal } from '../base/refusal.ts';
-import { wantedPlaces } from './orchestrator.ts';
-import { beginUpdate, revert } from './updater.ts';
-import type { SandboxService, SandboxServiceSpec, SwarmState } from './swarm-world.ts';
+import { Refusal } from '../base/simulation.ts';
+import { wantedPlaces, beginUpdate, revert } from './orchestrator.ts';
+import {
+  hasEnded,
+  monitorMs,
+  tasksOf,
+  type SandboxService,
+  type SandboxServiceSpec,
+  type SwarmState,
+  type SandboxTask,
+  type Membership,
+  type SandboxNode,
+} from './swarm-world.ts';
+import { normalisePlatform } from '../../src/domain/reference/platform.ts';
+import type { RawSpec, ServiceMode, SwarmService, SwarmTask } from '../../src/domain/swarm/swarm-service.ts';
+import { amd64 } from '../registry/registry-store.ts';
+import { loseTask } from './tasks.ts';
 
 /** `docker service create`; returns the id. */
-export function createService(
-  world: SwarmState,
-  spec: SandboxServiceSpec,
-  credentials?: RegistryCredentials,
-): SandboxService {
+function createService(world: SwarmState, spec: SandboxServiceSpec, credentials?: RegistryCredentials): SandboxService {
   if ([...world.services.values()].some(({ spec: { Name } }) => Name === spec.Name))
     throw new Refusal(
       409,
@@ -72,7 +81,7 @@ export function rollBackService(world: SwarmState, service: SandboxService, vers
   world.settle();
 }
 
-export function removeService(world: SwarmState, service: SandboxService): void {
+function removeService(world: SwarmState, service: SandboxService): void {
   world.services.delete(service.id);
   world.announce('remove', service);
   for (const task of [...world.tasks.values()])
@@ -92,4 +101,137 @@ function inSequence(service: SandboxService, version: number): void {
 
 function isJob({ spec: { Mode } }: SandboxService): boolean {
   return Mode?.ReplicatedJob !== undefined || Mode?.GlobalJob !== undefined;
+}
+
+/** A service as in a manager's answer; with `isCounted`, with the manager's own count of its tasks. */
+export function viewService(
+  world: SwarmState,
+  service: SandboxService,
+  { isCounted }: { readonly isCounted: boolean },
+): SwarmService {
+  const { id, spec, previous, status, version } = service;
+  const { ContainerSpec, Placement } = spec.TaskTemplate;
+  return {
+    id,
+    name: spec.Name,
+    version: String(version),
+    image: ContainerSpec.Image,
+    labels: { ...spec.Labels },
+    containerLabels: { ...ContainerSpec.Labels },
+    createdAtMs: service.createdAtMs,
+    mode: modeOf(spec),
+    replicas: spec.Mode?.Replicated?.Replicas,
+    count: isCounted ? count(world, service) : undefined,
+    update: status,
+    order: spec.UpdateConfig?.Order === 'start-first' ? 'start-first' : 'stop-first',
+    failureAction: failureAction(spec.UpdateConfig?.FailureAction),
+    monitorMs: monitorMs(spec.UpdateConfig),
+    hasHostPorts: (spec.EndpointSpec?.Ports ?? []).some(({ PublishMode }) => PublishMode === 'host'),
+    constraints: Placement?.Constraints ?? [],
+    platforms: Placement?.Platforms?.map(({ OS, Architecture }) =>
+      normalisePlatform({ os: OS, architecture: Architecture }),
+    ),
+    previous: previous && {
+      image: previous.TaskTemplate.ContainerSpec.Image,
+      labels: { ...previous.Labels },
+    },
+    spec: JSON.stringify(spec) as RawSpec,
+  };
+}
+
+export function viewTask({ callOff: _, behaviour: __, ...task }: SandboxTask): SwarmTask {
+  return task;
+}
+
+/** As an engine counts: a task on a node that is down still counts as running. */
+function count(world: SwarmState, service: SandboxService): NonNullable<SwarmService['count']> {
+  const running = tasksOf(world, service).filter((task) => task.state === 'running' && !hasEnded(task));
+  return { running: running.length, wanted: wantedPlaces(world, service).length };
+}
+
+function modeOf({ Mode }: SandboxServiceSpec): ServiceMode {
+  if (Mode?.ReplicatedJob !== undefined) return 'replicated-job';
+  if (Mode?.GlobalJob !== undefined) return 'global-job';
+  return Mode?.Global === undefined ? 'replicated' : 'global';
+}
+
+function failureAction(word: string | undefined): SwarmService['failureAction'] {
+  return word === 'continue' || word === 'rollback' ? word : 'pause';
+}
+
+/** Actions of people on the swarm, and failures. These are not counted as calls. */
+export type SwarmControl = {
+  /** `docker swarm init`, with a number of nodes. The first one is this engine and a manager. */
+  readonly form: (nodes?: number) => void;
+  readonly place: (place: Membership['place']) => void;
+  /** `docker service create`; returns the id. */
+  readonly create: (spec: SandboxServiceSpec, credentials?: RegistryCredentials) => string;
+  /** `docker service update`: reads, changes and sends the spec. */
+  readonly update: (id: string, edit: (spec: SandboxServiceSpec) => void) => void;
+  readonly remove: (id: string) => void;
+  /** The node with this number, from 1, fails with its tasks. */
+  readonly loseNode: (number: number) => void;
+  readonly keepHistory: (tasks: number) => void;
+  /** Removes all services and their history; all nodes are back. */
+  readonly reset: () => void;
+};
+
+export function createSwarmControl(membership: Membership): SwarmControl {
+  const { swarm: world } = membership;
+  const nodeWith = (number: number): SandboxNode => {
+    const node = [...world.nodes.values()][number - 1];
+    if (node === undefined) throw new Error(`There is no node ${number}`);
+    return node;
+  };
+  const serviceWith = (id: string) => {
+    const service = world.services.get(id);
+    if (service === undefined) throw new Error(`There is no service ${id}`);
+    return service;
+  };
+  const returnNode = (node: SandboxNode): void => {
+    if (node.state === 'ready') return;
+    node.state = 'ready';
+    for (const task of world.tasks.values()) if (task.nodeId === node.id) loseTask(world, task);
+    world.settle();
+  };
+  return {
+    form: (nodes = 3) => {
+      membership.place = 'manager';
+      for (let number = 1; number <= nodes; number += 1) {
+        const id = world.newId('node').slice(0, 25);
+        const role = number === 1 ? 'manager' : 'worker';
+        world.nodes.set(id, {
+          id,
+          role,
+          hostname: `n${number}`,
+          state: 'ready',
+          availability: 'active',
+          platform: amd64,
+          labels: {},
+        });
+      }
+    },
+    place: (place) => void (membership.place = place),
+    create: (spec, credentials) => createService(world, spec, credentials).id,
+    update: (id, edit) => {
+      const service = serviceWith(id);
+      const spec = structuredClone(service.spec);
+      edit(spec);
+      updateService(world, service, { spec, version: service.version });
+    },
+    remove: (id) => removeService(world, serviceWith(id)),
+    loseNode: (number) => {
+      const node = nodeWith(number);
+      node.state = 'down';
+      for (const task of world.tasks.values()) if (task.nodeId === node.id) task.callOff();
+      world.settle();
+    },
+    keepHistory: (tasks) => void (world.taskHistory = tasks),
+    reset: () => {
+      for (const service of [...world.services.values()]) removeService(world, service);
+      world.failures.clear();
+      for (const node of world.nodes.values()) returnNode(node);
+      world.later.callOffAll();
+    },
+  };
 }

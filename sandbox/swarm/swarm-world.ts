@@ -3,8 +3,7 @@ import type { FailedServiceVersion } from '../../src/domain/outside/swarm.ts';
 import type { RegistryCredentials } from '../../src/domain/outside/registry.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';
 import type { Behaviour } from '../base/behaviour.ts';
-import type { IdSource } from '../base/ids.ts';
-import type { Timers } from '../base/timers.ts';
+import type { IdSource, Timers } from '../base/simulation.ts';
 
 /** A swarm in memory that reports as Docker's does: the updater's state describes the updater alone, not the tasks. */
 export type SwarmState = {

@@ -4,8 +4,17 @@ import {
   familiarReference,
   tryParseImageReference,
 } from '../../src/domain/reference/image-reference.ts';
-import { Refusal } from '../base/refusal.ts';
-import type { SandboxContainer, SandboxNetwork, StoredImage, World } from './world.ts';
+import { Refusal } from '../base/simulation.ts';
+import {
+  emitContainerEvent,
+  emitEvent,
+  type SandboxContainer,
+  type SandboxNetwork,
+  type StoredImage,
+  type World,
+  type SandboxMount,
+  type SandboxVolume,
+} from './world.ts';
 
 /** Finds by id, by name, or by a unique prefix of an id. */
 export function findContainer(world: World, idOrName: string): SandboxContainer | undefined {
@@ -69,4 +78,74 @@ function findByIdPrefix(world: World, text: string): StoredImage | undefined {
   if (!/^[0-9a-f]{1,64}$/.test(prefix)) return undefined;
   const matches = [...world.images.values()].filter(({ image }) => image.id.startsWith(`sha256:${prefix}`));
   return matches.length === 1 ? matches[0] : undefined;
+}
+
+/** Compare-and-set: exactly one of several callers gets a name. */
+export function claimName(world: World, name: string, id: string): void {
+  if (!nameGrammar.test(name))
+    throw new Refusal(400, `Invalid container name (${name}), only [a-zA-Z0-9][a-zA-Z0-9_.-] are allowed`);
+  const holder = world.names.get(name);
+  if (holder !== undefined)
+    throw new Refusal(
+      409,
+      `Conflict. The container name "/${name}" is already in use by container "${holder}". You have to remove (or rename) that container to be able to reuse that name.`,
+    );
+  world.names.set(name, id);
+}
+
+/** The container keeps running; its old name is free at once. */
+export function renameContainer(world: World, container: SandboxContainer, name: string): void {
+  if (name === container.name) throw new Refusal(400, 'Renaming a container with the same name as its current name');
+  try {
+    claimName(world, name, container.id);
+  } catch (error) {
+    if (error instanceof Refusal) throw new Refusal(error.status, `Error when allocating new name: ${error.message}`);
+    throw error;
+  }
+  if (world.profile.refusesRenameBetweenTries && container.state.status === 'restarting') {
+    world.names.delete(name);
+    throw new Refusal(404, `sandbox ${container.id} not found`);
+  }
+  const oldName = container.name;
+  world.names.delete(oldName);
+  container.name = name;
+  emitContainerEvent(world, 'rename', container, { oldName: `/${oldName}` });
+}
+
+/** At least two characters: https://github.com/moby/moby/blob/v20.10.24/daemon/names/names.go */
+const nameGrammar = /^[a-zA-Z0-9][a-zA-Z0-9_.-]+$/;
+
+/** Returns the volume with that name; creates it if it is missing, as the engine does. */
+export function ensureVolume(world: World, name: string): SandboxVolume {
+  const existing = world.volumes.get(name);
+  if (existing !== undefined) return existing;
+  const volume = { name, marker: '' };
+  world.volumes.set(name, volume);
+  emitEvent(world, 'volume', 'create', name, { driver: 'local' });
+  return volume;
+}
+
+/** Deletes the anonymous volumes that no other container uses, as the engine does for `--rm`. */
+export function removeOrphanedVolumes(world: World, mounts: readonly SandboxMount[]): void {
+  for (const { point, anonymous } of mounts) {
+    const { Name: name } = point;
+    if (!anonymous || name === undefined || isUsed(world, name)) continue;
+    if (world.volumes.delete(name)) emitEvent(world, 'volume', 'destroy', name, { driver: 'local' });
+  }
+}
+
+/** `DELETE /volumes/{name}` */
+export function removeVolume(world: World, name: string): 'done' | 'noop' {
+  if (!world.volumes.has(name)) return 'noop';
+  if (isUsed(world, name)) throw new Refusal(409, `remove ${name}: volume is in use`);
+  world.volumes.delete(name);
+  emitEvent(world, 'volume', 'destroy', name, { driver: 'local' });
+  return 'done';
+}
+
+function isUsed(world: World, volumeName: string): boolean {
+  for (const { mounts } of world.containers.values()) {
+    if (mounts.some(({ point }) => point.Name === volumeName)) return true;
+  }
+  return false;
 }

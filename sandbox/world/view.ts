@@ -1,9 +1,8 @@
-import type { ContainerFilter } from '../../src/domain/outside/engine-reader.ts';
+import type { ContainerFilter, EngineEvent, PastEventsQuery } from '../../src/domain/outside/engine-reader.ts';
 import type { Container, ContainerSummary } from '../../src/domain/container/container.ts';
 import type { Endpoint, HostConfig } from '../../src/domain/container/container-settings.ts';
 import { findImage } from './lookup.ts';
-import { isProbed } from './health.ts';
-import type { SandboxContainer, World } from './world.ts';
+import { isProbed, engineNowMs, type SandboxContainer, type World, type HostPort } from './world.ts';
 
 /** The answer of `GET /containers/{id}/json`. */
 export function inspectContainer(world: World, container: SandboxContainer): Container {
@@ -69,4 +68,67 @@ function hostConfigOf({ name, hostConfig, links }: SandboxContainer): HostConfig
   if (links.size === 0) return hostConfig;
   const shown = [...links].map(([alias, linked]) => `/${linked.name}:/${name}/${alias}`);
   return { ...hostConfig, Links: shown };
+}
+
+/** The state of the engine at one time, as plain data for assertions. */
+export type Snapshot = {
+  /** By name. */
+  readonly containers: Readonly<Record<string, SnapshotContainer>>;
+  /** Image ids by tag. */
+  readonly tags: Readonly<Record<string, string>>;
+  readonly imageIds: readonly string[];
+  /** Content of each volume, by name. */
+  readonly volumes: Readonly<Record<string, string>>;
+  readonly networks: readonly string[];
+};
+
+type SnapshotContainer = Container & {
+  readonly running: boolean;
+  readonly manuallyStopped: boolean;
+  readonly hostPorts: readonly HostPort[];
+};
+
+export function takeSnapshot(world: World): Snapshot {
+  const containers = [...world.containers.values()].map((container) => {
+    const { process, manuallyStopped, hostPorts } = container;
+    return [
+      container.name,
+      { ...inspectContainer(world, container), running: process !== undefined, manuallyStopped, hostPorts },
+    ] as const;
+  });
+  return {
+    containers: Object.fromEntries(containers),
+    tags: Object.fromEntries(world.tags),
+    imageIds: [...world.images.keys()],
+    volumes: Object.fromEntries([...world.volumes.values()].map(({ name, marker }) => [name, marker])),
+    networks: [...world.networks.keys()],
+  };
+}
+
+/** `GET /events` with an `until`; events between the call and `until` are included. */
+export async function pastEvents(
+  world: World,
+  { ids, sinceMs, untilMs }: PastEventsQuery,
+): Promise<readonly EngineEvent[]> {
+  const remainingMs = untilMs - engineNowMs(world);
+  if (remainingMs > 0) await world.clock.sleep(remainingMs);
+  return world.pastEvents.filter(({ id, timeMs }) => ids.includes(id) && timeMs >= sinceMs && timeMs <= untilMs);
+}
+
+/** True if a prune ends between the two times. Waits for a prune until `untilMs`. */
+export async function hasPruned(world: World, { sinceMs, untilMs }: Omit<PastEventsQuery, 'ids'>): Promise<boolean> {
+  if (world.prunedAtMs.some((atMs) => atMs >= sinceMs && atMs <= untilMs)) return true;
+  const ending = new AbortController();
+  const late = world.clock.sleep(Math.max(0, untilMs - engineNowMs(world)), ending.signal);
+  late.then(
+    () => ending.abort(),
+    () => undefined,
+  );
+  try {
+    for await (const event of world.events.listen(ending.signal))
+      if (event.kind === 'container' && event.action === 'prune') return true;
+    return false;
+  } finally {
+    ending.abort();
+  }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { setStage } from '../../test/failures/rig/stage.ts';
 import { behaviours } from '../../sandbox/base/behaviour.ts';
-import type { CallKind } from '../../sandbox/engine/faults.ts';
+import type { CallKind } from '../../sandbox/engine/calls.ts';
 
 /** A service whose proxy forbids calls from the first stop on, and permits them again on request. */
 async function stuckService(forbidden: readonly CallKind[], behaviour: keyof typeof behaviours) {

@@ -125,7 +125,7 @@ function isReader(command: keyof typeof changeCommands, { request }: Settings): 
 /** Opens the demo's engine in memory. Only this function opens it, so no real command can use it by accident. */
 export async function openDemo({ clock, log }: ProcessContext): Promise<Service> {
   const { createDemo } = await import('../interfaces/cli/commands/demo.ts');
-  const { createDemoWorld, demoSettings } = await import('../../sandbox/demo/demo-world.ts');
+  const { createDemoWorld, demoSettings } = await import('../../sandbox/demo.ts');
   const world = await createDemoWorld(clock);
   const { engine, registry, prober } = world;
   return {

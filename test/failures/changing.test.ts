@@ -1,6 +1,6 @@
 import { leftOverName } from '../../src/domain/transaction/transaction-names.ts';
 import { describe, expect, test } from 'vitest';
-import type { Fault } from '../../sandbox/engine/faults.ts';
+import type { Fault } from '../../sandbox/engine/calls.ts';
 import { everything, inNetworkOf, reportOf, restart, setStage } from './rig/stage.ts';
 
 /** Failures of a single changing call. */

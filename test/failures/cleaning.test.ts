@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SandboxCall } from '../../sandbox/engine/faults.ts';
+import type { SandboxCall } from '../../sandbox/engine/calls.ts';
 import { setStage, type Stage } from './rig/stage.ts';
 
 /** Failures around old images. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Fault } from '../../sandbox/engine/faults.ts';
+import type { Fault } from '../../sandbox/engine/calls.ts';
 import { type Cast, everything, inNetworkOf, restart, setStage, type Stage } from './rig/stage.ts';
 
 /** Failures in the middle: the updater, the engine or a client goes away. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SandboxCall } from '../../sandbox/engine/faults.ts';
+import type { SandboxCall } from '../../sandbox/engine/calls.ts';
 import type { ServiceSettings } from '../../src/domain/settings/service-settings.ts';
 import {
   faultsOfService,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { RestartKind } from '../../sandbox/containers/boot.ts';
+import type { RestartKind } from '../../sandbox/containers/processes.ts';
 import { countCalls, runKilled, setStage, type Shape, shapes, type Stage } from './memory/stage.ts';
 
 /** The host is killed with the service, and the engine starts alone, without Upkeep. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { PlannedFault } from '../../sandbox/engine/faults.ts';
+import type { PlannedFault } from '../../sandbox/engine/calls.ts';
 import {
   type FaultsOf,
   faultsOfService,

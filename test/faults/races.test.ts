@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Behaviour } from '../../sandbox/base/behaviour.ts';
-import type { PlannedFault } from '../../sandbox/engine/faults.ts';
+import type { PlannedFault } from '../../sandbox/engine/calls.ts';
 import { recoverTransactions } from '../../src/application/recovery/recover.ts';
 import { runTransaction } from '../../src/application/transaction/run-transaction.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../src/domain/run/session.ts';

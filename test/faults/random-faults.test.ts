@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Fault, PlannedFault } from '../../sandbox/engine/faults.ts';
+import type { Fault, PlannedFault } from '../../sandbox/engine/calls.ts';
 import { faultsIn, runKilled, setStage, type Shape, shapes, startAgain } from './memory/stage.ts';
 
 /** Several faults in one update, and in the start after it. */

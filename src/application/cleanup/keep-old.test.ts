@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
-import type { PlannedFault } from '../../../sandbox/engine/faults.ts';
+import type { PlannedFault } from '../../../sandbox/engine/calls.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { parseKeptName } from '../../domain/transaction/transaction-names.ts';

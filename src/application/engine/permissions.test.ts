@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { everything, setStage } from '../../../test/failures/rig/stage.ts';
 import { behaviours } from '../../../sandbox/base/behaviour.ts';
-import type { CallKind } from '../../../sandbox/engine/faults.ts';
+import type { CallKind } from '../../../sandbox/engine/calls.ts';
 
 /** A proxy that forbids these calls. */
 const forbids = (...kinds: readonly CallKind[]) =>

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { countCalls } from '../../../test/support/engine/counted-engine.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import type { RestartKind } from '../../../sandbox/containers/boot.ts';
+import type { RestartKind } from '../../../sandbox/containers/processes.ts';
 import type { Inventory, TrackedContainer } from '../../domain/inventory/inventory.ts';
 import type { Outside, Engine } from '../../domain/outside/outside.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { PlannedFault } from '../../../sandbox/engine/faults.ts';
+import type { PlannedFault } from '../../../sandbox/engine/calls.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { transactionMarksOf } from '../../domain/transaction/transaction-mark.ts';
 import { defaultSettings } from '../../domain/settings/service-settings.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { PlannedFault } from '../../../sandbox/engine/faults.ts';
+import type { PlannedFault } from '../../../sandbox/engine/calls.ts';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { Session } from '../../domain/run/session.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { behaviours, type Behaviour } from '../../../sandbox/base/behaviour.ts';
-import { amd64 } from '../../../sandbox/registry/release.ts';
+import { amd64 } from '../../../sandbox/registry/registry-store.ts';
 import type { SandboxServiceSpec } from '../../../sandbox/swarm/swarm-world.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { makeCosignKey } from '../../../test/support/registry/cosign.ts';

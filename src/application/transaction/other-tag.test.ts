@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { behaviours } from '../../../sandbox/base/behaviour.ts';
-import type { PlannedFault } from '../../../sandbox/engine/faults.ts';
+import type { PlannedFault } from '../../../sandbox/engine/calls.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { defaultSettings } from '../../domain/settings/service-settings.ts';
 import { createApplication } from '../create-application.ts';

@@ -1,8 +1,8 @@
 import type { UpdateRequest } from '../../../src/domain/run/request.ts';
 import type { RecoveryReport } from '../../../src/domain/run/recovery-report.ts';
-import type { PlannedFault } from '../../../sandbox/engine/faults.ts';
+import type { PlannedFault } from '../../../sandbox/engine/calls.ts';
 import type { SandboxConnection, SandboxEngineOptions } from '../../../sandbox/engine/engine.ts';
-import type { Release } from '../../../sandbox/registry/release.ts';
+import type { Release } from '../../../sandbox/registry/registry-store.ts';
 import type { Application } from '../../../src/application/application.ts';
 import { createApplication } from '../../../src/application/create-application.ts';
 import type { Container } from '../../../src/domain/container/container.ts';

@@ -1,6 +1,6 @@
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import type { SandboxConnection } from '../../../sandbox/engine/engine.ts';
-import type { PlannedFault } from '../../../sandbox/engine/faults.ts';
+import type { PlannedFault } from '../../../sandbox/engine/calls.ts';
 import { createApplication } from '../../../src/application/create-application.ts';
 import type { Application } from '../../../src/application/application.ts';
 import type { Container } from '../../../src/domain/container/container.ts';

@@ -1,7 +1,7 @@
 import { recoverTransactions } from '../../../src/application/recovery/recover.ts';
 import { runTransaction } from '../../../src/application/transaction/run-transaction.ts';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
-import type { PlannedFault } from '../../../sandbox/engine/faults.ts';
+import type { PlannedFault } from '../../../sandbox/engine/calls.ts';
 import type { DesiredEndState } from '../../../src/domain/settings/desired-end-state.ts';
 import { type Container, isAlive } from '../../../src/domain/container/container.ts';
 import { isFailedVersionTag } from '../../../src/domain/check/failed-version.ts';

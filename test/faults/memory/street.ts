@@ -1,4 +1,4 @@
-import type { Snapshot } from '../../../sandbox/world/snapshot.ts';
+import type { Snapshot } from '../../../sandbox/world/view.ts';
 import type { Container } from '../../../src/domain/container/container.ts';
 import { journalPrefix } from '../../../src/domain/container/label-names.ts';
 import { readJournal } from '../../../src/domain/transaction/journal.ts';
