@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { RE2JS } from 're2js';
 import { describe, expect, test } from 'vitest';
-import { patternSize } from '../src/domain/text/pattern-size.ts';
+import { patternSize } from '../src/domain/text/name-pattern.ts';
 
 const atom = fc.constantFrom(
   ...['a', '.', 'ü', '\\.', '\\d', '\\pL', '\\PN', '\\p{Greek}', '[a-z]', '[^a]', '[[:alpha:]x]', '[\\]a]', '[]a]'],

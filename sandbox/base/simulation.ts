@@ -1,7 +1,7 @@
 import type { EngineEvent } from '../../src/domain/outside/engine-reader.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';
 import { createHash } from 'node:crypto';
-import type { Digest } from '../../src/domain/reference/digest.ts';
+import type { Digest } from '../../src/domain/image/image-reference.ts';
 
 /** The engine's event stream, for any number of listeners. */
 export type EventBus = {

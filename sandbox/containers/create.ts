@@ -7,7 +7,7 @@ import type {
   ImageConfig,
   MountPoint,
 } from '../../src/domain/container/container-settings.ts';
-import { formatPlatform, samePlatform, type Platform } from '../../src/domain/reference/platform.ts';
+import { formatPlatform, samePlatform, type Platform } from '../../src/domain/image/platform.ts';
 import { readCreateBody, type CreateBody } from './create-body.ts';
 import { findContainer, getImage, claimName, removeOrphanedVolumes, ensureVolume } from '../world/lookup.ts';
 import { plannedEndpoints, plannedMacs } from '../world/networks.ts';

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { CallOutcome, EngineWriter } from '../../src/domain/outside/engine-writer.ts';
 import { permissions, type PermissionName } from '../../src/domain/outside/permission.ts';
-import { ServiceError } from '../../src/domain/errors.ts';
+import { ServiceError } from '../../src/domain/text/errors.ts';
 import { Refusal } from '../base/simulation.ts';
 import type { World } from '../world/world.ts';
 import type { RestartKind } from '../containers/processes.ts';

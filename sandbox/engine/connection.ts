@@ -3,7 +3,7 @@ import { permissionNames } from '../../src/domain/outside/permission.ts';
 import type { EngineInfo } from '../../src/domain/outside/engine-reader.ts';
 import type { Engine } from '../../src/domain/outside/outside.ts';
 import type { ContainerConfig } from '../../src/domain/container/container-settings.ts';
-import { ServiceError } from '../../src/domain/errors.ts';
+import { ServiceError } from '../../src/domain/text/errors.ts';
 import type { Calls, CallKind } from './calls.ts';
 import { createContainer, engineHostname } from '../containers/create.ts';
 import {
@@ -15,7 +15,7 @@ import {
   removeContainer,
 } from '../containers/processes.ts';
 import { changesOf, readFiles, statFile, writeFiles } from '../containers/files.ts';
-import type { Platform } from '../../src/domain/reference/platform.ts';
+import type { Platform } from '../../src/domain/image/platform.ts';
 import { inspectImage, listImages, removeImage, tagImage, pullImage } from '../world/images.ts';
 import { findContainer, findImage, getContainer, renameContainer, removeVolume } from '../world/lookup.ts';
 import { connectNetwork, recreateNetwork } from '../world/networks.ts';

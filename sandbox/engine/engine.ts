@@ -1,5 +1,5 @@
 import type { Prober, Engine, Clock, ProbeResult, ProbeRequest } from '../../src/domain/outside/outside.ts';
-import type { Platform } from '../../src/domain/reference/platform.ts';
+import type { Platform } from '../../src/domain/image/platform.ts';
 import { createCalls, type Calls, type CallKind, type PlannedFault, type SandboxCall } from './calls.ts';
 import { createConnection, createSwarmConnection } from './connection.ts';
 import { createEventBus, createIdSource, createTimers } from '../base/simulation.ts';

@@ -1,16 +1,16 @@
 import { mostTags, type RegistryCredentials, type TagList } from '../../src/domain/outside/registry.ts';
-import type { Digest } from '../../src/domain/reference/digest.ts';
-import type { FoundSignature } from '../../src/domain/signature/signature.ts';
 import {
   formatReference,
   parseImageReference,
   repositoryName,
+  type Digest,
   type ImageReference,
-} from '../../src/domain/reference/image-reference.ts';
-import { ServiceError, type ErrorCode } from '../../src/domain/errors.ts';
+} from '../../src/domain/image/image-reference.ts';
+import type { FoundSignature } from '../../src/domain/image/signature.ts';
+import { ServiceError, type ErrorCode } from '../../src/domain/text/errors.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';
 import type { ImageConfig } from '../../src/domain/container/container-settings.ts';
-import type { Platform } from '../../src/domain/reference/platform.ts';
+import type { Platform } from '../../src/domain/image/platform.ts';
 import type { Behaviour } from '../base/behaviour.ts';
 import { digestOf } from '../base/simulation.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../test/support/clock/fake-clock.ts';
-import { parseImageReference } from '../../src/domain/reference/image-reference.ts';
+import { parseImageReference } from '../../src/domain/image/image-reference.ts';
 import { createSandboxEngine } from '../engine/engine.ts';
 import { createSandboxRegistry } from './registry.ts';
 import type { RegistryFault } from './registry-store.ts';

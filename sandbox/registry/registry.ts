@@ -7,19 +7,24 @@ import type {
   RemoteImage,
   TagList,
 } from '../../src/domain/outside/registry.ts';
-import { versionLabels } from '../../src/domain/container/image-labels.ts';
-import { sourceAnnotations } from '../../src/domain/container/image-source.ts';
-import { alternativesTo, choosePlatform } from '../../src/domain/reference/choose-platform.ts';
-import { ServiceError } from '../../src/domain/errors.ts';
+import { versionLabels } from '../../src/domain/image/image-labels.ts';
+import { sourceAnnotations } from '../../src/domain/image/image-source.ts';
+import {
+  alternativesTo,
+  choosePlatform,
+  formatPlatform,
+  normalisePlatform,
+  type Platform,
+} from '../../src/domain/image/platform.ts';
+import { ServiceError } from '../../src/domain/text/errors.ts';
 import {
   formatReference,
   repositoryName,
   withDigest,
   type ImageReference,
-} from '../../src/domain/reference/image-reference.ts';
+  type Digest,
+} from '../../src/domain/image/image-reference.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';
-import { formatPlatform, normalisePlatform, type Platform } from '../../src/domain/reference/platform.ts';
-import type { Digest } from '../../src/domain/reference/digest.ts';
 import {
   createRegistryStore,
   type RegistryStore,

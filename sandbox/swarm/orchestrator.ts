@@ -1,4 +1,4 @@
-import { parseImageReference } from '../../src/domain/reference/image-reference.ts';
+import { parseImageReference } from '../../src/domain/image/image-reference.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';
 import { createIdSource, createTimers } from '../base/simulation.ts';
 import type { RegistryStore } from '../registry/registry-store.ts';

@@ -3,14 +3,14 @@ import {
   tryParseImageReference,
   familiarReference,
   type ImageReference,
-} from '../../src/domain/reference/image-reference.ts';
+} from '../../src/domain/image/image-reference.ts';
 import { familiar, getImage } from './lookup.ts';
 import { Refusal } from '../base/simulation.ts';
 import type { SandboxImage, RegistryCaller, Manifest } from '../registry/registry-store.ts';
 import { emitEvent, noSpaceLeft, type SandboxContainer, type StoredImage, type World } from './world.ts';
 import type { PullRequest } from '../../src/domain/outside/engine-writer.ts';
-import { ServiceError } from '../../src/domain/errors.ts';
-import { formatPlatform, type Platform } from '../../src/domain/reference/platform.ts';
+import { ServiceError } from '../../src/domain/text/errors.ts';
+import { formatPlatform, type Platform } from '../../src/domain/image/platform.ts';
 import { imageFor } from '../registry/registry.ts';
 
 /** Stores an image that was pulled or loaded; equal images are stored once. */

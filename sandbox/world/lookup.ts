@@ -1,9 +1,9 @@
-import { isDigest } from '../../src/domain/reference/digest.ts';
 import {
+  isDigest,
   engineReference,
   familiarReference,
   tryParseImageReference,
-} from '../../src/domain/reference/image-reference.ts';
+} from '../../src/domain/image/image-reference.ts';
 import { Refusal } from '../base/simulation.ts';
 import {
   emitContainerEvent,

@@ -9,7 +9,7 @@ import type {
   Healthcheck,
 } from '../../src/domain/container/container-settings.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';
-import type { Platform } from '../../src/domain/reference/platform.ts';
+import type { Platform } from '../../src/domain/image/platform.ts';
 import type { Behaviour, EngineProfile } from '../base/behaviour.ts';
 import type { EventBus, IdSource, Timers } from '../base/simulation.ts';
 import type { RegistryStore, SandboxImage } from '../registry/registry-store.ts';

@@ -13,7 +13,7 @@ import type { DecidedCandidate } from '../domain/decision/decisions.ts';
 import type { DecisionService } from './check/decide.ts';
 import type { RecoveryOrder } from './recovery/recover.ts';
 import type { Rehearsal } from './transaction/rehearse.ts';
-import type { ServiceError } from '../domain/errors.ts';
+import type { ServiceError } from '../domain/text/errors.ts';
 import type { ServiceEvent } from '../domain/run/event.ts';
 import type { Inventory, UnwatchedTracked } from '../domain/inventory/inventory.ts';
 import type { Session } from '../domain/run/session.ts';

@@ -52,7 +52,7 @@ import { createStartTimes, noStartTimes } from './inventory/start-times.ts';
 import { createUpdate } from './update/update.ts';
 import { createUpdateLock } from './update/update-lock.ts';
 import { createUpdaterWarnings } from './check/select/warnings.ts';
-import { describeError, isBusy } from '../domain/errors.ts';
+import { describeError, isBusy } from '../domain/text/errors.ts';
 
 /** Builds the use cases. One lock serves every change of containers, and one publisher serves every event. */
 export function createApplication(

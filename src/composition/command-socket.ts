@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import type { Application } from '../application/application.ts';
 import { socketName, socketToken } from '../adapters/service/client.ts';
 import type { EndpointGroup } from '../domain/settings/http-settings.ts';
-import { describeError } from '../domain/errors.ts';
-import { codeOf } from '../domain/text/error-code.ts';
+import { describeError, codeOf } from '../domain/text/errors.ts';
 import type { Command, ProcessContext } from './process-context.ts';
 
 type SocketParts = Pick<ProcessContext, 'clock' | 'log' | 'program'> & { readonly application: Application };

@@ -2,7 +2,7 @@ import type { Application } from '../application/application.ts';
 import type { Member } from '../application/fleet/member/member.ts';
 import type { SwarmOptions } from '../application/fleet/swarm/swarm-members.ts';
 import type { Settings } from '../config/read/process-settings.ts';
-import { ServiceError } from '../domain/errors.ts';
+import { ServiceError } from '../domain/text/errors.ts';
 import type { Log, Outside, Engine } from '../domain/outside/outside.ts';
 import { identityOf, readKeys } from './identity.ts';
 import { openRegistry } from './open-registry.ts';

@@ -3,7 +3,7 @@ import type { Application } from '../application/application.ts';
 import type { TargetStatus } from '../domain/notification/status.ts';
 import { endpointGroups, type HttpSettings, type TokenSource } from '../domain/settings/http-settings.ts';
 import type { CommandContext } from '../interfaces/cli/context/context.ts';
-import { messageWithoutPath } from '../domain/text/error-code.ts';
+import { messageWithoutPath } from '../domain/text/errors.ts';
 import { type Command, type ProcessContext, tokensOf } from './process-context.ts';
 
 /** The HTTP API and its metrics. Their modules are loaded only if the API is enabled. */
@@ -103,7 +103,7 @@ async function sessionsIn(
 export async function makeTokens({ madeTokens }: HttpSettings): Promise<void> {
   if (madeTokens.length === 0) return;
   const { makeSecret } = await import('../adapters/process/seal.ts');
-  const { ServiceError } = await import('../domain/errors.ts');
+  const { ServiceError } = await import('../domain/text/errors.ts');
   for (const path of madeTokens) {
     try {
       makeSecret(dirname(path), path);

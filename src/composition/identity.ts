@@ -1,6 +1,6 @@
 import type { Settings, StateSettings } from '../config/read/process-settings.ts';
 import type { Outside } from '../domain/outside/outside.ts';
-import type { VerificationKey } from '../domain/signature/signature.ts';
+import type { VerificationKey } from '../domain/image/signature.ts';
 
 /** The identity of this process and its view of the machine, the same for all its engines. */
 export async function identityOf(

@@ -1,9 +1,9 @@
-import { defined } from '../domain/text/defined.ts';
+import { defined } from '../domain/text/plain-data.ts';
 import type { DockerEngine, DockerEngineOptions } from '../adapters/docker/engine.ts';
 import type { TlsFiles } from '../adapters/docker/transport/connection.ts';
 import { readNamedFile } from '../config/given/secrets.ts';
 import type { Settings } from '../config/read/process-settings.ts';
-import { ServiceError } from '../domain/errors.ts';
+import { ServiceError } from '../domain/text/errors.ts';
 import type { EngineAddress } from '../domain/fleet/engine-address.ts';
 import type { Engine } from '../domain/outside/outside.ts';
 import type { ProcessContext } from './process-context.ts';

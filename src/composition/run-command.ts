@@ -129,7 +129,7 @@ function isNotified({ notifications, run }: Settings): boolean {
 
 /** In a container this command would end at once, and the restart policy would repeat it for ever. */
 async function healthCheckInPlace(): Promise<Error> {
-  const { ServiceError } = await import('../domain/errors.ts');
+  const { ServiceError } = await import('../domain/text/errors.ts');
   return new ServiceError(
     'invalid-input',
     'Cannot use --health-check here: this is the process of the container itself',

@@ -1,5 +1,5 @@
 import { decisionCommands, type CommandName } from '../config/declaration/commands.ts';
-import { ServiceError } from '../domain/errors.ts';
+import { ServiceError } from '../domain/text/errors.ts';
 import type { Settings } from '../config/read/process-settings.ts';
 import type { DecisionSource } from '../interfaces/cli/context/decision-sources.ts';
 import type { Interrupt } from '../interfaces/cli/terminal/interrupt.ts';

@@ -2,8 +2,7 @@ import { constants } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { CommandName } from '../config/declaration/commands.ts';
-import { ServiceError } from '../domain/errors.ts';
-import { messageWithoutPath } from '../domain/text/error-code.ts';
+import { ServiceError, messageWithoutPath } from '../domain/text/errors.ts';
 import { type Command, type ProcessContext, tokensOf } from './process-context.ts';
 
 type SecretCommand = 'token' | 'password';

@@ -1,4 +1,4 @@
-import { describeError, ServiceError } from '../domain/errors.ts';
+import { describeError, ServiceError } from '../domain/text/errors.ts';
 import type { Log } from '../domain/outside/outside.ts';
 import type { SwarmReader } from '../domain/outside/swarm.ts';
 import type { ServiceSettings } from '../domain/settings/service-settings.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chooseTag, type TagChoice } from '../../src/domain/tags/choose-tag.ts';
+import { chooseTag, type TagChoice } from '../../src/domain/image/choose-tag.ts';
 import { median, reportRatio } from './rig/ratios.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ServiceError } from '../../src/domain/errors.ts';
+import { ServiceError } from '../../src/domain/text/errors.ts';
 import { digestOf } from '../support/scene/builders.ts';
 import { checkedContainer as checked } from '../support/scene/fake-application.ts';
 import { type DescribedScene, expectErrorBody, startDescribed } from './described/described.ts';

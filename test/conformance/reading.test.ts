@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { ServiceError } from '../../src/domain/errors.ts';
+import { ServiceError } from '../../src/domain/text/errors.ts';
 import { digestOf, idOf } from '../support/scene/builders.ts';
 import { type Reply, startHttp } from '../support/http/http-scene.ts';
 import {

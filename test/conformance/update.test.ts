@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ServiceError } from '../../src/domain/errors.ts';
+import { ServiceError } from '../../src/domain/text/errors.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../src/domain/run/session.ts';
 import { digestOf } from '../support/scene/builders.ts';
 import { type DescribedScene, expectErrorBody, startDescribed } from './described/described.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createOciRegistry } from '../../src/adapters/oci/registry.ts';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
-import { isDigest, type Digest } from '../../src/domain/reference/digest.ts';
+import { isDigest, type Digest } from '../../src/domain/image/image-reference.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import { createFaultProxy, type ProxiedCall } from '../lab/proxy/fault-proxy.ts';
 import type { Lab } from '../lab/lab.ts';

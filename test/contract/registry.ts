@@ -1,8 +1,7 @@
 import type { Registry, RegistryCredentials } from '../../src/domain/outside/registry.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Digest } from '../../src/domain/reference/digest.ts';
-import { parseImageReference, type ImageReference } from '../../src/domain/reference/image-reference.ts';
-import type { Platform } from '../../src/domain/reference/platform.ts';
+import { parseImageReference, type Digest, type ImageReference } from '../../src/domain/image/image-reference.ts';
+import type { Platform } from '../../src/domain/image/platform.ts';
 import { allSignatures, type SimpleSigning } from '../support/registry/cosign.ts';
 
 /** Fixture of the rows, without the registry under test. */

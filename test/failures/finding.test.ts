@@ -1,6 +1,6 @@
 import type { Engine } from '../../src/domain/outside/outside.ts';
 import { describe, expect, test } from 'vitest';
-import { ServiceError } from '../../src/domain/errors.ts';
+import { ServiceError } from '../../src/domain/text/errors.ts';
 import { countCalls } from '../support/engine/counted-engine.ts';
 import { dependsOn, everything, setStage } from './rig/stage.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { RegistryFault } from '../../sandbox/registry/registry-store.ts';
-import { ServiceError } from '../../src/domain/errors.ts';
-import { parseImageReference } from '../../src/domain/reference/image-reference.ts';
+import { ServiceError } from '../../src/domain/text/errors.ts';
+import { parseImageReference } from '../../src/domain/image/image-reference.ts';
 import { at, createOciRig } from '../support/registry/oci-rig.ts';
 import { dockerList, emptyContent, putImage, putIndex, serveContent } from '../support/registry/registry-content.ts';
 import { setStage } from './rig/stage.ts';

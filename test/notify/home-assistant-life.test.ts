@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openHomeAssistant, type HomeIdentity } from '../../src/adapters/notify/home-assistant/home-assistant.ts';
 import { parseTargets } from '../../src/adapters/notify/targets.ts';
 import { createEntityKeeper } from '../../src/application/notify/entity-keeper.ts';
-import type { ServiceError } from '../../src/domain/errors.ts';
+import type { ServiceError } from '../../src/domain/text/errors.ts';
 import type { Inventory, TrackedContainer, UnwatchedTracked } from '../../src/domain/inventory/inventory.ts';
 import type { ServiceEvent } from '../../src/domain/run/event.ts';
 import { defaultSettings } from '../../src/domain/settings/service-settings.ts';

@@ -3,7 +3,7 @@ import type { Engine } from '../../domain/outside/outside.ts';
 import { describe, expect, test } from 'vitest';
 import { connectedEngine } from '../../../test/support/engine/connected-engine.ts';
 import type { Answer } from '../../../test/support/engine/scripted-engine.ts';
-import { ServiceError } from '../../domain/errors.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
 
 const id = 'a'.repeat(64);
 const soon = { deadlines: { readMs: 300, changeMs: 300 } };

@@ -3,7 +3,7 @@ import { chown, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { createConnection, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { codeOf } from '../../domain/text/error-code.ts';
+import { codeOf } from '../../domain/text/errors.ts';
 
 /**
  * `taken`: another process owns the folder. `impossible`: the owner cannot be determined, for example on a file system

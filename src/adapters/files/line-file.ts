@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { codeOf } from '../../domain/text/error-code.ts';
+import { codeOf } from '../../domain/text/errors.ts';
 
 /** A file that lines are appended to. */
 export type OpenFile = { readonly handle: FileHandle; readonly bytes: number };

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { describeError, ServiceError } from '../../domain/errors.ts';
+import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import { type OutboxRecord, type OutboxStore, readRecord } from '../../domain/notification/outbox/record.ts';
 import type { Log } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';

@@ -1,7 +1,7 @@
 import type { Log, LogFields } from '../../domain/outside/outside.ts';
 import type { RecordStore } from '../../domain/outside/record-store.ts';
-import { messageWithoutPath } from '../../domain/text/error-code.ts';
-import { isJsonObject, parseJson } from '../../domain/text/json-value.ts';
+import { messageWithoutPath } from '../../domain/text/errors.ts';
+import { isJsonObject, parseJson } from '../../domain/text/json.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { appendLines, closeLines, readLines, replaceLines, type OpenFile } from './line-file.ts';
 import { createQueue, withDeadline } from './queue.ts';

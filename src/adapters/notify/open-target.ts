@@ -1,4 +1,4 @@
-import { orAborted } from '../../domain/concurrency/or-aborted.ts';
+import { orAborted } from '../../domain/concurrency.ts';
 import type { Message, SendOutcome, Target } from '../../domain/notification/message.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
 import type { Delivery, NotifyDeps, Part, ReadTarget } from './service/service.ts';

@@ -1,5 +1,5 @@
-import { nearest } from '../../domain/text/edit-distance.ts';
-import { describeError } from '../../domain/errors.ts';
+import { nearest } from '../../domain/text/name-pattern.ts';
+import { describeError } from '../../domain/text/errors.ts';
 import type { Target } from '../../domain/notification/message.ts';
 import { printable } from '../../domain/text/printable.ts';
 import { homeAssistantParameters, readHomeAssistant, type HomeAssistantSettings } from './home-assistant/url.ts';

@@ -1,10 +1,8 @@
 import fc from 'fast-check';
-import { createServer, type Socket } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type Socket, type AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { createOciRig, failureOf } from '../../../test/support/registry/oci-rig.ts';
-import { parseDigest } from '../../domain/reference/digest.ts';
-import { parseImageReference } from '../../domain/reference/image-reference.ts';
+import { parseDigest, parseImageReference } from '../../domain/image/image-reference.ts';
 import { errorTextOf } from './transport/answer.ts';
 import { RegistryFailure } from './transport/failure.ts';
 import { parseImageConfig } from './manifests/image-config.ts';

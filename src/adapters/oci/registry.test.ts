@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { startHttpServer, type Answer } from '../../../test/support/http/http-server.ts';
 import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
-import type { Digest } from '../../domain/reference/digest.ts';
+import type { Digest } from '../../domain/image/image-reference.ts';
 import { at, createOciRig, failureOf } from '../../../test/support/registry/oci-rig.ts';
 import {
   dockerList,

@@ -7,10 +7,9 @@ import type {
   TagList,
 } from '../../domain/outside/registry.ts';
 import type { SharedRecords } from '../../domain/outside/record-store.ts';
-import type { Digest } from '../../domain/reference/digest.ts';
-import { repositoryName, type ImageReference } from '../../domain/reference/image-reference.ts';
-import { formatPlatform, type Platform } from '../../domain/reference/platform.ts';
-import type { FoundSignatures } from '../../domain/signature/signature.ts';
+import { repositoryName, type Digest, type ImageReference } from '../../domain/image/image-reference.ts';
+import { formatPlatform, type Platform } from '../../domain/image/platform.ts';
+import type { FoundSignatures } from '../../domain/image/signature.ts';
 import { connect, type OciRegistryOptions } from './client/connect.ts';
 import { pullScope } from './client/client.ts';
 import type { Login } from './auth/credentials.ts';
@@ -25,7 +24,7 @@ import { createSingleFlight } from './async/single-flight.ts';
 import { createTickBatches } from './async/tick-batches.ts';
 import { createListingCache, type StoredListing } from './tags/stored-listings.ts';
 import { type KnownPages, listTags as askForTags } from './tags/list-tags.ts';
-import { orAborted } from '../../domain/concurrency/or-aborted.ts';
+import { orAborted } from '../../domain/concurrency.ts';
 
 export type StoredListings = {
   /** Keeps tag lists for later processes. By default they end with this process. */

@@ -1,5 +1,5 @@
 import type { ProbeResult, Prober, ProbeRequest } from '../../domain/outside/outside.ts';
-import { codeOf } from '../../domain/text/error-code.ts';
+import { codeOf } from '../../domain/text/errors.ts';
 import { request } from 'node:http';
 import { connect, isIP } from 'node:net';
 

@@ -3,7 +3,7 @@ import { statfs } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Instance } from '../../domain/outside/outside.ts';
-import { codeOf } from '../../domain/text/error-code.ts';
+import { codeOf } from '../../domain/text/errors.ts';
 
 export type InstanceOptions = {
   /** The container of this process, if known. It distinguishes own restarts from other instances. */

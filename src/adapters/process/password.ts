@@ -1,6 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
-import { describeError } from '../../domain/errors.ts';
+import { describeError } from '../../domain/text/errors.ts';
 import type { Log } from '../../domain/outside/outside.ts';
 
 /** The line of a password file. https://www.rfc-editor.org/rfc/rfc7914; 64 MiB and about a tenth of a second each. */

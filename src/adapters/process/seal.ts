@@ -12,10 +12,9 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { ServiceError } from '../../domain/errors.ts';
+import { ServiceError, codeOf, messageWithoutPath } from '../../domain/text/errors.ts';
 import type { Seal } from '../../domain/outside/outside.ts';
-import { pathRemedy, shownPath } from '../../domain/settings/values/shown-text.ts';
-import { codeOf, messageWithoutPath } from '../../domain/text/error-code.ts';
+import { pathRemedy, shownPath } from '../../domain/text/hidden-secrets.ts';
 
 export type KeyPlace = {
   /** Undefined: `journal.key` in the folder, if a folder is given. */

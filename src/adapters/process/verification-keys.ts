@@ -1,11 +1,10 @@
 import { type AsymmetricKeyDetails, createPublicKey, verify, type KeyObject } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { basename, extname } from 'node:path';
-import { ServiceError } from '../../domain/errors.ts';
-import type { VerificationKey } from '../../domain/signature/signature.ts';
+import { ServiceError, messageWithoutPath } from '../../domain/text/errors.ts';
+import type { VerificationKey } from '../../domain/image/signature.ts';
 import { signers } from '../../domain/settings/values/signatures.ts';
-import { shownPath } from '../../domain/settings/values/shown-text.ts';
-import { messageWithoutPath } from '../../domain/text/error-code.ts';
+import { shownPath } from '../../domain/text/hidden-secrets.ts';
 import { quoted } from '../../domain/text/printable.ts';
 
 /**

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
 import type { RunningService } from '../../domain/run/running-service.ts';
-import type { JsonObject } from '../../domain/text/json-value.ts';
+import type { JsonObject } from '../../domain/text/json.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
 import { createSystemClock } from '../process/clock.ts';
 import { createServiceClient } from './client.ts';

@@ -1,5 +1,5 @@
 import type { Clock, Log } from '../../domain/outside/outside.ts';
-import type { JsonObject } from '../../domain/text/json-value.ts';
+import type { JsonObject } from '../../domain/text/json.ts';
 import type { RunningService } from '../../domain/run/running-service.ts';
 import { connectionFailure, invalidAnswer } from './failure.ts';
 import { follow } from './follow.ts';

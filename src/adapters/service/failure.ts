@@ -1,6 +1,5 @@
-import { ServiceError } from '../../domain/errors.ts';
+import { ServiceError, codeOf, connectionFault, unknownAuthority } from '../../domain/text/errors.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
-import { codeOf, connectionFault, unknownAuthority } from '../../domain/text/error-code.ts';
 import { printable, quoted } from '../../domain/text/printable.ts';
 
 /** True if the same request is likely to succeed soon. */

@@ -1,6 +1,6 @@
-import { describeError, ServiceError } from '../../domain/errors.ts';
+import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { Clock, Log } from '../../domain/outside/outside.ts';
-import { isJsonObject, type JsonObject, parseJson } from '../../domain/text/json-value.ts';
+import { isJsonObject, type JsonObject, parseJson } from '../../domain/text/json.ts';
 import { connectionFailure, isTransient, invalidAnswer } from './failure.ts';
 
 export type Following = {

@@ -1,6 +1,6 @@
 import { request as requestPlain, type IncomingMessage } from 'node:http';
 import { request as requestTls } from 'node:https';
-import { isJsonObject, type JsonObject, parseJson } from '../../domain/text/json-value.ts';
+import { isJsonObject, type JsonObject, parseJson } from '../../domain/text/json.ts';
 import { connectionFailure, invalidAnswer, refusal } from './failure.ts';
 
 export type Call = {

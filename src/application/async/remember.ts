@@ -1,4 +1,4 @@
-import { repositoryName } from '../../domain/reference/image-reference.ts';
+import { repositoryName } from '../../domain/image/image-reference.ts';
 import type { Registry, TagList } from '../../domain/outside/registry.ts';
 
 /** Calls once for each key, also while the first call is under way. Failures are kept too. Its caller bounds the keys. */

@@ -1,5 +1,5 @@
-import { orAborted } from '../../domain/concurrency/or-aborted.ts';
-import { type ErrorCode, ServiceError } from '../../domain/errors.ts';
+import { orAborted } from '../../domain/concurrency.ts';
+import { type ErrorCode, ServiceError } from '../../domain/text/errors.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
 
 /** `timeout` if time ran out (`AbortSignal.timeout`, or a `ServiceError` with that code), else `cancelled`. */

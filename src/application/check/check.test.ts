@@ -3,8 +3,8 @@ import type { Engine } from '../../domain/outside/outside.ts';
 import { describe, expect, test } from 'vitest';
 import { countCalls } from '../../../test/support/engine/counted-engine.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import { ServiceError } from '../../domain/errors.ts';
-import { familiarReference } from '../../domain/reference/image-reference.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
+import { familiarReference } from '../../domain/image/image-reference.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { type CheckOrder, createCheck } from '../../../test/support/scene/create-check.ts';
 

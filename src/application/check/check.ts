@@ -36,7 +36,7 @@ import type { ServiceListing } from '../engine/service-listing.ts';
 import { judgeFailure } from '../../domain/check/failed-check.ts';
 import type { ImageSummary } from '../../domain/container/container.ts';
 import { labelsOfImage, type ImageIndex } from '../../domain/container/image-index.ts';
-import { sameRepository, tryParseImageReference } from '../../domain/reference/image-reference.ts';
+import { sameRepository, tryParseImageReference } from '../../domain/image/image-reference.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { ownJournal } from '../../domain/transaction/journal.ts';
 import { stopCode } from '../async/stopped.ts';

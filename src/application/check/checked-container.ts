@@ -2,13 +2,12 @@ import type { Hold } from '../../domain/decision/hold.ts';
 import type { ApprovalFrom, CandidateKind } from '../../domain/decision/approval.ts';
 import type { WindowSetting } from '../../domain/settings/values/versions.ts';
 import type { VerifiedImage } from '../../domain/outside/registry.ts';
-import type { Digest } from '../../domain/reference/digest.ts';
+import { familiarReference, type Digest } from '../../domain/image/image-reference.ts';
 import type { Cooldown, EntryKind } from '../../domain/run/session.ts';
 import type { FailedVersion } from '../../domain/check/failed-version.ts';
-import { familiarReference } from '../../domain/reference/image-reference.ts';
 import type { Staleness } from '../../domain/check/verdict.ts';
 import type { ReadReference } from './select/container-references.ts';
-import type { ImageVersions } from '../../domain/container/image-labels.ts';
+import type { ImageVersions } from '../../domain/image/image-labels.ts';
 
 export type CheckedContainer = ImageVersions & {
   readonly id: string;

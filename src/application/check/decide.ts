@@ -8,8 +8,8 @@ import {
   takeDecision,
 } from '../../domain/decision/decisions.ts';
 import { unreadableRemedy } from '../../domain/decision/hold.ts';
-import { ServiceError } from '../../domain/errors.ts';
-import type { Digest } from '../../domain/reference/digest.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
+import type { Digest } from '../../domain/image/image-reference.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { CheckedContainer } from './checked-container.ts';
 import { candidateDigest } from './describe-checked.ts';

@@ -1,14 +1,13 @@
-import { defined } from '../../domain/text/defined.ts';
+import { defined } from '../../domain/text/plain-data.ts';
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { CheckedFacts } from '../../domain/run/event.ts';
-import { type Digest, parseDigest } from '../../domain/reference/digest.ts';
+import { parseDigest, familiarReference, withTagOf, type Digest } from '../../domain/image/image-reference.ts';
 import type { EntryKind } from '../../domain/run/session.ts';
 import { type ImageIndex, versionFactsOf } from '../../domain/container/image-index.ts';
-import { familiarReference, withTagOf } from '../../domain/reference/image-reference.ts';
 import type { TagOfCandidate, Verdict } from '../../domain/check/verdict.ts';
 import type { ReadReference } from './select/container-references.ts';
-import { type ImageVersions, versionOf, versionsBetween } from '../../domain/container/image-labels.ts';
-import { sourceOf } from '../../domain/container/image-source.ts';
+import { type ImageVersions, versionOf, versionsBetween } from '../../domain/image/image-labels.ts';
+import { sourceOf } from '../../domain/image/image-source.ts';
 import { type CheckedContainer, imageIn } from './checked-container.ts';
 
 /** Combines the verdict on a container with its other facts. */

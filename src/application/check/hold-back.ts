@@ -1,4 +1,4 @@
-import { sentence } from '../../domain/text/sentence.ts';
+import { sentence } from '../../domain/text/printable.ts';
 import { decisionFor } from '../../domain/decision/decisions.ts';
 import { describeHold, holdOf } from '../../domain/decision/hold.ts';
 import { createTimeZone } from '../../domain/schedule/time-zone.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { behaviours } from '../../../sandbox/base/behaviour.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { DecisionKind } from '../../domain/decision/decisions.ts';
-import { ServiceError } from '../../domain/errors.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
 import type { DecisionRecord } from '../../domain/decision/decision-records.ts';
 import type { SharedRecords } from '../../domain/outside/record-store.ts';
 import type { UpdateRequest } from '../../domain/run/request.ts';

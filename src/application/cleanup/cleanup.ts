@@ -1,11 +1,11 @@
 import type { Outcomes } from '../../domain/run/session.ts';
-import { describeError } from '../../domain/errors.ts';
+import { describeError } from '../../domain/text/errors.ts';
 import type { ContainerSummary, ImageSummary } from '../../domain/container/container.ts';
 import type { RemovedImage } from '../../domain/run/event.ts';
 import { userTags } from '../../domain/check/failed-version.ts';
 import { hasValidSeal, readJournal } from '../../domain/transaction/journal.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import { formatReference, tryParseImageReference } from '../../domain/reference/image-reference.ts';
+import { formatReference, tryParseImageReference } from '../../domain/image/image-reference.ts';
 import { type Successor, type SupersededImage, supersededImages } from '../../domain/cleanup/superseded-images.ts';
 import { getsFreshVolumes } from '../../domain/plan/replacement-options.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';

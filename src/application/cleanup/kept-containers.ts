@@ -1,5 +1,5 @@
 import { isAlive } from '../../domain/container/container.ts';
-import { describeError, ServiceError } from '../../domain/errors.ts';
+import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import { imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
 import { keptAmong, type KeptContainer, whyRemovable } from '../../domain/rollback/kept-containers.ts';
 import { keptMarksOf } from '../../domain/transaction/transaction-mark.ts';

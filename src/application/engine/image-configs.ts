@@ -1,12 +1,17 @@
 import type { Container, ContainerSummary, Image, ImageSummary } from '../../domain/container/container.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
-import { describeError, ServiceError } from '../../domain/errors.ts';
+import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { EngineReader } from '../../domain/outside/engine-reader.ts';
 import type { ConfigUse, ImageConfigs, ReadOnlyOutside } from '../../domain/outside/outside.ts';
-import { type Digest, parseDigest } from '../../domain/reference/digest.ts';
-import { type ImageReference, repositoryName, tryParseImageReference } from '../../domain/reference/image-reference.ts';
-import type { Platform } from '../../domain/reference/platform.ts';
-import { putNewest } from '../../domain/text/maps.ts';
+import {
+  parseDigest,
+  repositoryName,
+  tryParseImageReference,
+  type Digest,
+  type ImageReference,
+} from '../../domain/image/image-reference.ts';
+import type { Platform } from '../../domain/image/platform.ts';
+import { putNewest } from '../../domain/text/plain-data.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { waitAtMost } from '../async/stopped.ts';
 

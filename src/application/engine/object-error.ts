@@ -1,5 +1,5 @@
 import type { EngineReader } from '../../domain/outside/engine-reader.ts';
-import { type ErrorCode, ServiceError } from '../../domain/errors.ts';
+import { type ErrorCode, ServiceError } from '../../domain/text/errors.ts';
 
 /** The answer about one object, or undefined if the engine cannot give it. `note` is called with the reason then. */
 export async function unlessBroken<Answer>(

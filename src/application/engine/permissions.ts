@@ -1,5 +1,5 @@
-import { ServiceError } from '../../domain/errors.ts';
-import { sentence } from '../../domain/text/sentence.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
+import { sentence } from '../../domain/text/printable.ts';
 import type { EngineReader } from '../../domain/outside/engine-reader.ts';
 import type { Log } from '../../domain/outside/outside.ts';
 import {

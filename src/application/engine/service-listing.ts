@@ -1,4 +1,4 @@
-import { describeError, ServiceError } from '../../domain/errors.ts';
+import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { FailedServiceVersion, SwarmReader, SwarmState } from '../../domain/outside/swarm.ts';
 import type { SwarmNode, SwarmService } from '../../domain/swarm/swarm-service.ts';

@@ -1,4 +1,4 @@
-import { describeError } from '../../domain/errors.ts';
+import { describeError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ScanPurpose } from '../../domain/run/event.ts';
 import { type Session, summarise, type Trigger } from '../../domain/run/session.ts';

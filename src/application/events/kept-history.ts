@@ -1,6 +1,6 @@
 import { type ContainerOutcome, outcomeKinds, triggers } from '../../domain/run/session.ts';
 import { type EngineRun, engineRunResults } from '../../domain/fleet/engine-run.ts';
-import { isJsonObject } from '../../domain/text/json-value.ts';
+import { isJsonObject } from '../../domain/text/json.ts';
 import type { HistoryEntry, PastFailure } from './history.ts';
 
 /** The entries of the last 90 days, at most the newest 10,000, oldest first. The file keeps only these. */

@@ -1,4 +1,4 @@
-import { describeError } from '../../domain/errors.ts';
+import { describeError } from '../../domain/text/errors.ts';
 import type { Log } from '../../domain/outside/outside.ts';
 
 export type Listener<Event> = (event: Event) => void;

@@ -1,4 +1,4 @@
-import { ServiceError, describeError } from '../../domain/errors.ts';
+import { ServiceError, describeError } from '../../domain/text/errors.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { Outside, Log } from '../../domain/outside/outside.ts';
 import type { Memory } from '../create-application.ts';

@@ -3,7 +3,7 @@ import { isAlive, type Container } from '../../domain/container/container.ts';
 import type { ContainerSettings, Healthcheck } from '../../domain/container/container-settings.ts';
 import type { HealthProbe } from '../../domain/settings/values/health-probe.ts';
 import { longestWaitMs } from '../../domain/settings/values/label-values.ts';
-import { hideSecrets } from '../../domain/text/log-tail.ts';
+import { hideSecrets } from '../../domain/text/hidden-secrets.ts';
 import type { EngineInfo } from '../../domain/outside/engine-reader.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { printable } from '../../domain/text/printable.ts';

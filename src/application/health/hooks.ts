@@ -1,5 +1,5 @@
 import type { Container } from '../../domain/container/container.ts';
-import { describeError, ServiceError } from '../../domain/errors.ts';
+import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import {
   hasOwnLimit,
   hookCommand,

@@ -1,7 +1,7 @@
 import type { CommandOutcome } from '../../domain/outside/engine-writer.ts';
 import type { Container } from '../../domain/container/container.ts';
 import { probeTitle, type HealthProbe } from '../../domain/settings/values/health-probe.ts';
-import { hideSecrets } from '../../domain/text/log-tail.ts';
+import { hideSecrets } from '../../domain/text/hidden-secrets.ts';
 import type { Outside, ProbeResult } from '../../domain/outside/outside.ts';
 import { printable } from '../../domain/text/printable.ts';
 import { addressIn, probeRoute, type ProbeRoute } from '../../domain/health/probe-route.ts';

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import { ServiceError } from '../../domain/errors.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
 import type { Engine } from '../../domain/outside/outside.ts';
 import { createEngineCache } from './engine-cache.ts';
 

@@ -4,7 +4,7 @@ import {
   type EngineListing,
   type ListedService,
 } from '../../domain/inventory/engine-listing.ts';
-import { describeError, ServiceError } from '../../domain/errors.ts';
+import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { ReadOnlyOutside, Clock } from '../../domain/outside/outside.ts';
 import { createChanges } from './engine-changes.ts';
 import { createListingReader } from './listing-reader.ts';

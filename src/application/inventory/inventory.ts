@@ -22,7 +22,7 @@ import type { LastChecks } from './last-checks.ts';
 import type { LastOutcomes } from './last-outcomes.ts';
 import { noStartTimes, type StartTimes } from './start-times.ts';
 import type { LabelledSetting } from '../../domain/settings/labelled-settings.ts';
-import { isSameList, isSameRecord } from '../../domain/text/shallow-equality.ts';
+import { isSameList, isSameRecord } from '../../domain/text/plain-data.ts';
 
 export type InventoryParts = {
   readonly settings: ServiceSettings;

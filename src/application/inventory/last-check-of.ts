@@ -1,5 +1,5 @@
 import { freshReason } from '../../domain/check/verdict.ts';
-import { defined } from '../../domain/text/defined.ts';
+import { defined } from '../../domain/text/plain-data.ts';
 import type { LastCheck } from '../../domain/inventory/inventory.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
 import { otherDigest } from '../check/describe-checked.ts';

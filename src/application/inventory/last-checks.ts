@@ -1,9 +1,13 @@
-import { putNewest } from '../../domain/text/maps.ts';
+import { putNewest } from '../../domain/text/plain-data.ts';
 import { type ContainerOutcome, entryKeyOf, entryKinds } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
-import { type Digest, parseDigest } from '../../domain/reference/digest.ts';
+import {
+  parseDigest,
+  familiarReference,
+  tryParseImageReference,
+  type Digest,
+} from '../../domain/image/image-reference.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
-import { familiarReference, tryParseImageReference } from '../../domain/reference/image-reference.ts';
 import type { LastCheck, TrackedContainer } from '../../domain/inventory/inventory.ts';
 import type { DecidedCandidate } from '../../domain/decision/decisions.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';

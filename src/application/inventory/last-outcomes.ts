@@ -1,4 +1,4 @@
-import { putNewest } from '../../domain/text/maps.ts';
+import { putNewest } from '../../domain/text/plain-data.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { type ContainerOutcome, type PastOutcome, entryKeyOf } from '../../domain/run/session.ts';
 

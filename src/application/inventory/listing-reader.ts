@@ -9,7 +9,7 @@ import {
   withServices,
   withSomeContainers,
 } from '../../domain/inventory/engine-listing.ts';
-import { describeError } from '../../domain/errors.ts';
+import { describeError } from '../../domain/text/errors.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
 import { listServices } from '../engine/service-listing.ts';

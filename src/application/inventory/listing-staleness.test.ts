@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
-import { ServiceError } from '../../domain/errors.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
 import { createListingStaleness } from './engine-cache.ts';
 
 const away = new ServiceError('engine-unreachable', 'Cannot list containers: it is away');

@@ -1,4 +1,4 @@
-import { type ErrorCode, ServiceError } from '../../domain/errors.ts';
+import { type ErrorCode, ServiceError } from '../../domain/text/errors.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { orStopped } from '../async/stopped.ts';
 

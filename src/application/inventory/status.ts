@@ -4,7 +4,7 @@ import type { Inventory } from '../../domain/inventory/inventory.ts';
 import { fleetKeyOf, type SessionSummary } from '../../domain/run/session.ts';
 import type { Scheduler } from '../schedule/scheduler.ts';
 import type { History, HistoryEntry } from '../events/history.ts';
-import { defined } from '../../domain/text/defined.ts';
+import { defined } from '../../domain/text/plain-data.ts';
 
 type StatusParts = {
   readonly history: Pick<History, 'last'>;

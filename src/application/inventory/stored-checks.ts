@@ -1,10 +1,10 @@
 import { candidateKinds } from '../../domain/decision/approval.ts';
 import { heldBecause, unknownBecause } from '../../domain/decision/hold.ts';
 import { stalenesses } from '../../domain/check/verdict.ts';
-import { versionChanges } from '../../domain/container/image-labels.ts';
+import { versionChanges } from '../../domain/image/image-labels.ts';
 import type { LastCheck } from '../../domain/inventory/inventory.ts';
-import { isJsonObject } from '../../domain/text/json-value.ts';
-import { putNewest } from '../../domain/text/maps.ts';
+import { isJsonObject } from '../../domain/text/json.ts';
+import { putNewest } from '../../domain/text/plain-data.ts';
 import { notChecked } from './last-check-of.ts';
 
 /** The result of the last check of a container, in its stored form. It counts while the container runs the image. */

@@ -10,7 +10,7 @@ import { aTrackedContainer } from '../../../test/support/scene/tracked-container
 import { inspectedContainer } from '../../../test/support/scene/builders.ts';
 import type { Container } from '../../domain/container/container.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
-import { ServiceError } from '../../domain/errors.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
 import type { Inventory, TrackedContainer } from '../../domain/inventory/inventory.ts';
 import type { Entities } from '../../domain/home-assistant/entities.ts';
 import { defaultSettings } from '../../domain/settings/service-settings.ts';

@@ -1,5 +1,5 @@
 import type { Container } from '../../domain/container/container.ts';
-import { describeError } from '../../domain/errors.ts';
+import { describeError } from '../../domain/text/errors.ts';
 import { type ContainerEntity, type Entities } from '../../domain/home-assistant/entities.ts';
 import { emptyRoster, entitiesOf, isWaiting, nextRoster, type Roster } from '../../domain/home-assistant/roster.ts';
 import { percentOf, type ServiceEvent } from '../../domain/run/event.ts';
@@ -9,7 +9,7 @@ import { type ContainerOutcome, fleetKeyOf, type UpdatePhase } from '../../domai
 import type { Clock, Log } from '../../domain/outside/outside.ts';
 import { isLeftForAutoRemove } from '../../domain/plan/replaceable.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
-import { sentence } from '../../domain/text/sentence.ts';
+import { sentence } from '../../domain/text/printable.ts';
 import type { Application } from '../application.ts';
 
 export type EntityKeeperParts = {

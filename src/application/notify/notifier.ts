@@ -1,4 +1,4 @@
-import { describeError } from '../../domain/errors.ts';
+import { describeError } from '../../domain/text/errors.ts';
 import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
 import { entryKeyOf, type ContainerOutcome } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
@@ -25,7 +25,7 @@ import {
   keyOfRepaired,
   type Finding,
 } from '../../domain/notification/findings.ts';
-import { putNewest } from '../../domain/text/maps.ts';
+import { putNewest } from '../../domain/text/plain-data.ts';
 
 /** Makes messages from events, for the targets that subscribe to them. */
 export type Notifier = {

@@ -1,4 +1,4 @@
-import { describeError } from '../../domain/errors.ts';
+import { describeError } from '../../domain/text/errors.ts';
 import type { TargetStatus } from '../../domain/notification/status.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { type DeliveryParts, openDelivery } from './delivery.ts';

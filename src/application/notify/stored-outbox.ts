@@ -1,4 +1,4 @@
-import { describeError } from '../../domain/errors.ts';
+import { describeError } from '../../domain/text/errors.ts';
 import { applyRecords, emptyOutbox, type Outbox, recordsOf } from '../../domain/notification/outbox/outbox.ts';
 import { type OutboxBounds, outboxBounds, overflowOf } from '../../domain/notification/outbox/overflow.ts';
 import type { OutboxRecord, OutboxStore } from '../../domain/notification/outbox/record.ts';

@@ -1,9 +1,9 @@
 import { type ImageLabelsOf, versionFactsOf } from '../../domain/container/image-index.ts';
-import { versionOf } from '../../domain/container/image-labels.ts';
+import { versionOf } from '../../domain/image/image-labels.ts';
 import { type ContainerSummary, type Image, isAlive, shortId } from '../../domain/container/container.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
 import type { HelperOrder } from '../../domain/self-update/helper.ts';
-import { logTail } from '../../domain/text/log-tail.ts';
+import { logTail } from '../../domain/text/hidden-secrets.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { untag } from '../transaction/facts/marks.ts';

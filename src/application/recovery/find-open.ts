@@ -14,7 +14,7 @@ import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
 import type { Member } from '../../domain/transaction/facts.ts';
 import type { OpenTransaction } from '../transaction/facts/open-transaction.ts';
 import { memberFromJournal, memberFromMark } from '../transaction/facts/member-from.ts';
-import { containerOwnLabels } from '../../domain/container/label-names.ts';
+import { containerOwnLabels } from '../../domain/image/image-labels.ts';
 import { objectErrorOrThrow } from '../engine/object-error.ts';
 import { imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
 

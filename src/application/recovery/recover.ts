@@ -21,7 +21,7 @@ import type { BackgroundRepairs, RepairResult } from './background-repairs.ts';
 import { repairTransaction } from './repair-transaction.ts';
 import { concludeHelpers, whyHelperKept, type EndedHelper } from './end-helper.ts';
 import { policyWhileUnproven, samePolicy } from '../../domain/transaction/policy.ts';
-import { describeError } from '../../domain/errors.ts';
+import { describeError } from '../../domain/text/errors.ts';
 import { parseKeptName, parseTransactionName } from '../../domain/transaction/transaction-names.ts';
 import { followedTag } from '../transaction/facts/facts.ts';
 import { settleWithinMs, strayAfterMs, untag } from '../transaction/facts/marks.ts';

@@ -1,6 +1,6 @@
 import { keysOfRepaired, type RecoveredTransaction } from '../../domain/run/recovery-report.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
-import { putNewest } from '../../domain/text/maps.ts';
+import { putNewest } from '../../domain/text/plain-data.ts';
 
 export type RepairNews = {
   /** The results to report. */

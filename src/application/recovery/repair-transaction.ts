@@ -1,6 +1,6 @@
 import type { MemberFacts } from '../../domain/transaction/facts.ts';
 import type { RepairResult } from './background-repairs.ts';
-import { describeError } from '../../domain/errors.ts';
+import { describeError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { OwnWay, OwnWays } from '../../domain/self-update/own-ways.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';

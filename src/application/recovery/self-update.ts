@@ -1,5 +1,5 @@
 import type { RecoveredTransaction, RecoveryReport } from '../../domain/run/recovery-report.ts';
-import { describeError, ServiceError } from '../../domain/errors.ts';
+import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { recoverTransactions, type RecoveryOrder } from './recover.ts';

@@ -1,17 +1,16 @@
 import { suggestionFor } from '../../domain/check/filters.ts';
 import { failedVersionsIn, failedVersionsOf } from '../../domain/check/failed-version.ts';
 import { indexImages, labelsOfImage } from '../../domain/container/image-index.ts';
-import { versionOf } from '../../domain/container/image-labels.ts';
+import { versionOf } from '../../domain/image/image-labels.ts';
 import { printTime } from '../../domain/text/duration.ts';
 import type { Container, ContainerSummary, Image } from '../../domain/container/container.ts';
-import { type Digest, parseDigest } from '../../domain/reference/digest.ts';
-import { describeError, ServiceError } from '../../domain/errors.ts';
+import { parseDigest, repositoryName, type Digest } from '../../domain/image/image-reference.ts';
+import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import { isExcluded, labelValuesOf } from '../../domain/settings/labels.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { RemoteImage, VerifiedImage } from '../../domain/outside/registry.ts';
-import { repositoryName } from '../../domain/reference/image-reference.ts';
 import {
   carrierOf,
   isNamedIn,

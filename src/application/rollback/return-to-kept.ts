@@ -1,8 +1,8 @@
 import { type Container, type ContainerSummary, isAlive, restartPolicyOf } from '../../domain/container/container.ts';
-import { describeWithRemedy, ServiceError } from '../../domain/errors.ts';
+import { describeWithRemedy, ServiceError } from '../../domain/text/errors.ts';
 import type { Journal } from '../../domain/transaction/journal.ts';
 import { keptMarksOf } from '../../domain/transaction/transaction-mark.ts';
-import { sameRepository, tryParseImageReference } from '../../domain/reference/image-reference.ts';
+import { sameRepository, tryParseImageReference } from '../../domain/image/image-reference.ts';
 import { keptAmong } from '../../domain/rollback/kept-containers.ts';
 import { carrierOf, readLastUpdate } from '../../domain/rollback/former-version.ts';
 import type { Outside } from '../../domain/outside/outside.ts';

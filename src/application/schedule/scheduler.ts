@@ -1,6 +1,6 @@
 import type { UpdateSchedule, Schedule } from '../../domain/schedule/schedule.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
-import { ServiceError } from '../../domain/errors.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
 import type { LogFields, Outside, Clock } from '../../domain/outside/outside.ts';
 import type { ServiceStatus } from '../../domain/run/service-status.ts';
 import type { UpdateRequest } from '../../domain/run/request.ts';

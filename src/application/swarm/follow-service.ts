@@ -2,7 +2,7 @@ import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import { readLabels } from '../../domain/settings/labels.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { summaryOfService } from '../../domain/swarm/service-summary.ts';
-import { describeError, ServiceError } from '../../domain/errors.ts';
+import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceCallOutcome, Swarm } from '../../domain/outside/swarm.ts';
 import { decideService } from '../../domain/swarm/update/decide-service.ts';

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../domain/errors.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
@@ -8,7 +8,7 @@ import type { PlannedService } from '../../domain/swarm/update/service-update.ts
 import { digestIn, rollbackImageOf, unpinnedEarlierImage, whyFromIgnored } from '../../domain/swarm/service-image.ts';
 import { summaryOfService } from '../../domain/swarm/service-summary.ts';
 import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
-import { tryParseImageReference } from '../../domain/reference/image-reference.ts';
+import { tryParseImageReference } from '../../domain/image/image-reference.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { needsSignature, whyUnsigned } from '../check/newer/require-signature.ts';
 import { listServices } from '../engine/service-listing.ts';

@@ -1,4 +1,4 @@
-import { describeError } from '../../domain/errors.ts';
+import { describeError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, Outcomes } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';

@@ -1,10 +1,10 @@
-import { defined } from '../../domain/text/defined.ts';
-import { tryParseImageReference } from '../../domain/reference/image-reference.ts';
+import { defined } from '../../domain/text/plain-data.ts';
+import { tryParseImageReference } from '../../domain/image/image-reference.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceCallOutcome, Swarm } from '../../domain/outside/swarm.ts';
-import { describeError } from '../../domain/errors.ts';
+import { describeError } from '../../domain/text/errors.ts';
 import type { RegistryCredentials } from '../../domain/outside/registry.ts';
-import type { Platform } from '../../domain/reference/platform.ts';
+import type { Platform } from '../../domain/image/platform.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { whyNotUpdated } from '../../domain/swarm/update/refuse-service.ts';

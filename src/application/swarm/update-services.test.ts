@@ -5,7 +5,7 @@ import type { SandboxServiceSpec } from '../../../sandbox/swarm/swarm-world.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { makeCosignKey } from '../../../test/support/registry/cosign.ts';
 import { readVerificationKeys } from '../../adapters/process/verification-keys.ts';
-import { parseImageReference } from '../../domain/reference/image-reference.ts';
+import { parseImageReference } from '../../domain/image/image-reference.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { createApplication } from '../create-application.ts';

@@ -1,4 +1,4 @@
-import { describeError, ServiceError } from '../../domain/errors.ts';
+import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { TransactionFacts, MemberFacts } from '../../domain/transaction/facts.ts';
 import { continueHandOver, observe } from '../../domain/transaction/memory/observe.ts';
 import {

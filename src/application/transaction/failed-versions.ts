@@ -1,5 +1,5 @@
 import type { CallOutcome } from '../../domain/outside/engine-writer.ts';
-import { describeError } from '../../domain/errors.ts';
+import { describeError } from '../../domain/text/errors.ts';
 import { type FailedVersion, failedVersionTag, otherNames } from '../../domain/check/failed-version.ts';
 import type { OpenTransaction } from './facts/open-transaction.ts';
 import type { Outside } from '../../domain/outside/outside.ts';

@@ -1,5 +1,5 @@
-import { defined } from '../../domain/text/defined.ts';
-import { describeWithRemedy } from '../../domain/errors.ts';
+import { defined } from '../../domain/text/plain-data.ts';
+import { describeWithRemedy } from '../../domain/text/errors.ts';
 import { isAlive } from '../../domain/container/container.ts';
 import { composeFileRemark } from '../../domain/plan/compose-file.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/planned-transaction.ts';

@@ -1,4 +1,4 @@
-import { describeWithRemedy } from '../../domain/errors.ts';
+import { describeWithRemedy } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';

@@ -1,4 +1,4 @@
-import { defined } from '../../domain/text/defined.ts';
+import { defined } from '../../domain/text/plain-data.ts';
 import type { WhileAwaitingHealth } from './steps/step-context.ts';
 import type { TransactOptions } from './transact-options.ts';
 import type { Outside, Clock } from '../../domain/outside/outside.ts';

@@ -18,9 +18,9 @@ import { stopAndHealthPolicyOf } from '../health/stop-and-health-policy.ts';
 import { whyNotStop } from '../engine/permissions.ts';
 import { perform } from './steps/perform.ts';
 import type { TransactOptions, TransactResult } from './transact-options.ts';
-import { describeError } from '../../domain/errors.ts';
+import { describeError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import { logTail } from '../../domain/text/log-tail.ts';
+import { logTail } from '../../domain/text/hidden-secrets.ts';
 import { hasLostSuccessor, noteLostSuccessors } from '../../domain/transaction/memory/observe.ts';
 import { firstToEnd } from './facts/first-to-end.ts';
 

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
 import { createFleetScene } from '../../../test/support/scene/fleet-scene.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import { ServiceError } from '../../domain/errors.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
 import type { Engine, Outside } from '../../domain/outside/outside.ts';
 import type { PullRequest } from '../../domain/outside/engine-writer.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';

@@ -1,5 +1,5 @@
-import { addTo } from '../../domain/text/maps.ts';
-import { ServiceError } from '../../domain/errors.ts';
+import { addTo } from '../../domain/text/plain-data.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { newImageOf } from '../../domain/plan/canary.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/planned-transaction.ts';

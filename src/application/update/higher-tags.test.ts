@@ -5,9 +5,9 @@ import { makeCosignKey } from '../../../test/support/registry/cosign.ts';
 import { readVerificationKeys } from '../../adapters/process/verification-keys.ts';
 import type { Registry } from '../../domain/outside/registry.ts';
 import { annotations, identities } from '../../domain/settings/values/signatures.ts';
-import { parseImageReference } from '../../domain/reference/image-reference.ts';
+import { parseImageReference } from '../../domain/image/image-reference.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
-import { readTagPolicy } from '../../domain/tags/tag-policy.ts';
+import { readTagPolicy } from '../../domain/image/choose-tag.ts';
 import type { Application } from '../application.ts';
 import { createApplication } from '../create-application.ts';
 

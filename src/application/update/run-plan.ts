@@ -1,5 +1,5 @@
 import type { Outcomes, ContainerOutcome, OutcomeKind } from '../../domain/run/session.ts';
-import { describeError } from '../../domain/errors.ts';
+import { describeError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';

@@ -1,14 +1,14 @@
-import { defined } from '../../domain/text/defined.ts';
+import { defined } from '../../domain/text/plain-data.ts';
 import type { ContainerOutcome, OutcomeKind, Outcomes } from '../../domain/run/session.ts';
 import type { MadePlan, UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { Staleness } from '../../domain/check/verdict.ts';
 import type { CheckReport } from '../check/check.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
 import { untouched } from './run-plan.ts';
-import { versionsBetween } from '../../domain/container/image-labels.ts';
+import { versionsBetween } from '../../domain/image/image-labels.ts';
 import { type ImageIndex, versionFactsOf } from '../../domain/container/image-index.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import { shortDigest } from '../../domain/reference/digest.ts';
+import { shortDigest } from '../../domain/image/image-reference.ts';
 
 /** The outcome of every container of a run, from its transaction or else from its check. */
 export function inListingOrder(

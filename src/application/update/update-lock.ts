@@ -1,4 +1,4 @@
-import { ServiceError } from '../../domain/errors.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
 import { stoppedError } from '../async/stopped.ts';
 
 /** Allows one update at a time. The holder must call the returned function once. */

@@ -2,7 +2,7 @@ import type { UpdateRequest } from '../../domain/run/request.ts';
 import { describe, expect, test } from 'vitest';
 import { countCalls } from '../../../test/support/engine/counted-engine.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import { ServiceError } from '../../domain/errors.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { Outside, Engine } from '../../domain/outside/outside.ts';
 import type { Session } from '../../domain/run/session.ts';

@@ -1,5 +1,5 @@
 import type { UpdateRequest } from '../../domain/run/request.ts';
-import { describeError, isBusy, ServiceError } from '../../domain/errors.ts';
+import { describeError, isBusy, ServiceError } from '../../domain/text/errors.ts';
 import { refuseUnmatched } from '../../domain/check/filters.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, Session, Trigger, Outcomes } from '../../domain/run/session.ts';
@@ -28,7 +28,7 @@ import { parseKeptName } from '../../domain/transaction/transaction-names.ts';
 import { cleanUpImages, removeOldVolumes } from '../cleanup/cleanup.ts';
 import { removeOverdue } from '../cleanup/kept-containers.ts';
 import { forgetFailures } from '../transaction/failed-versions.ts';
-import type { Labels } from '../../domain/container/label-names.ts';
+import type { Labels } from '../../domain/image/image-labels.ts';
 import { readLabels } from '../../domain/settings/labels.ts';
 import type { WatchedContainer } from '../../domain/check/selection.ts';
 import { runHook, titleOf } from '../health/hooks.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { makeCosignKey } from '../../../test/support/registry/cosign.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { readVerificationKeys } from '../../adapters/process/verification-keys.ts';
-import type { Digest } from '../../domain/reference/digest.ts';
+import type { Digest } from '../../domain/image/image-reference.ts';
 import type { Engine } from '../../domain/outside/outside.ts';
 import { defaultSettings } from '../../domain/settings/service-settings.ts';
 import { createApplication } from '../create-application.ts';

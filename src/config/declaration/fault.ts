@@ -1,4 +1,4 @@
-import { withoutSecretParts } from '../../domain/settings/values/shown-text.ts';
+import { withoutSecretParts } from '../../domain/text/hidden-secrets.ts';
 import { printable, quoted } from '../../domain/text/printable.ts';
 
 /** An error in the user's configuration. */

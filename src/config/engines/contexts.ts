@@ -6,8 +6,8 @@ import {
   engineNameGrammar,
   isEngineName,
 } from '../../domain/fleet/engine-address.ts';
-import { codeOf } from '../../domain/text/error-code.ts';
-import { withoutSecretParts } from '../../domain/settings/values/shown-text.ts';
+import { codeOf } from '../../domain/text/errors.ts';
+import { withoutSecretParts } from '../../domain/text/hidden-secrets.ts';
 import { quoted } from '../../domain/text/printable.ts';
 
 type Read = { readonly engine: EngineAddress } | { readonly fault: string };

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { ServiceError } from '../../domain/errors.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
 import { quoted } from '../../domain/text/printable.ts';
 
 /**

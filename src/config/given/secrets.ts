@@ -1,7 +1,7 @@
 import { accessSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { isPlainPath, pathRemedy, shownPath } from '../../domain/settings/values/shown-text.ts';
-import { codeOf } from '../../domain/text/error-code.ts';
+import { isPlainPath, pathRemedy, shownPath } from '../../domain/text/hidden-secrets.ts';
+import { codeOf } from '../../domain/text/errors.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { refusedValue, type Fault, type Read } from '../declaration/fault.ts';
 

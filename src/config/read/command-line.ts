@@ -1,6 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
-import { editDistance } from '../../domain/text/edit-distance.ts';
-import { withoutSecretParts } from '../../domain/settings/values/shown-text.ts';
+import { editDistance } from '../../domain/text/name-pattern.ts';
+import { withoutSecretParts } from '../../domain/text/hidden-secrets.ts';
 import { printable, quoted } from '../../domain/text/printable.ts';
 import { commandNamed, commands, type CommandName } from '../declaration/commands.ts';
 import type { Fault } from '../declaration/fault.ts';

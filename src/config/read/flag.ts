@@ -1,5 +1,5 @@
-import { editDistance, nearest } from '../../domain/text/edit-distance.ts';
-import { withoutSecretParts } from '../../domain/settings/values/shown-text.ts';
+import { editDistance, nearest } from '../../domain/text/name-pattern.ts';
+import { withoutSecretParts } from '../../domain/text/hidden-secrets.ts';
 import { printable, quoted } from '../../domain/text/printable.ts';
 import type { Option } from '../declaration/option.ts';
 import { optionEntries, type OptionKey } from '../table/options.ts';

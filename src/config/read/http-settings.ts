@@ -10,7 +10,7 @@ import type { Fault } from '../declaration/fault.ts';
 import { readTokens } from '../../domain/settings/named-tokens.ts';
 import type { OptionValues } from '../table/options.ts';
 import { readFileValue, readNamedFile } from '../given/secrets.ts';
-import { shownPath } from '../../domain/settings/values/shown-text.ts';
+import { shownPath } from '../../domain/text/hidden-secrets.ts';
 
 type Notes = { readonly faults: Fault[]; readonly alarms: string[]; readonly warnings: string[] };
 

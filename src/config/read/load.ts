@@ -1,4 +1,4 @@
-import { addTo } from '../../domain/text/maps.ts';
+import { addTo } from '../../domain/text/plain-data.ts';
 import { withoutQuotes } from '../../domain/text/printable.ts';
 import type { CommandLine } from '../given/given-options.ts';
 import { readCommandLine } from './command-line.ts';

@@ -1,4 +1,4 @@
-import { nearest } from '../../domain/text/edit-distance.ts';
+import { nearest } from '../../domain/text/name-pattern.ts';
 import { commands, type CommandName } from '../declaration/commands.ts';
 
 /** The command that a word probably means: by its meaning, else by its spelling. Undefined when none is near. */

@@ -1,4 +1,4 @@
-import { dropInPrefix, originalImageLabel, ownPrefix, watchtowerLabel } from '../../domain/container/label-names.ts';
+import { dropInPrefix, originalImageLabel, ownPrefix, watchtowerLabel } from '../../domain/image/image-labels.ts';
 import { variablesOf } from '../table/environment.ts';
 import { defaultText, flagText } from '../declaration/option-text.ts';
 import { labelTable } from '../../domain/settings/table/label-table.ts';

@@ -1,5 +1,5 @@
 import { printValue } from '../../domain/settings/values/label-values.ts';
-import { isPlainPath, withoutSecretParts } from '../../domain/settings/values/shown-text.ts';
+import { isPlainPath, withoutSecretParts } from '../../domain/text/hidden-secrets.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
 import { variablesOf } from '../table/environment.ts';
 import type { Option } from '../declaration/option.ts';

@@ -1,4 +1,4 @@
-import { editDistance } from '../../domain/text/edit-distance.ts';
+import { editDistance } from '../../domain/text/name-pattern.ts';
 import { printable } from '../../domain/text/printable.ts';
 import type { Option } from '../declaration/option.ts';
 import { optionEntries } from './options.ts';

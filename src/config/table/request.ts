@@ -1,4 +1,4 @@
-import { tryParseImageReference } from '../../domain/reference/image-reference.ts';
+import { tryParseImageReference } from '../../domain/image/image-reference.ts';
 import { isEngineName } from '../../domain/fleet/engine-address.ts';
 import { decisionCommands } from '../declaration/commands.ts';
 import { optionTable } from '../../domain/settings/table/option-table.ts';

@@ -1,6 +1,6 @@
 import type { ImageSummary } from '../container/container.ts';
 import { userTags } from './failed-version.ts';
-import { type ImageReference, tryParseImageReference } from '../reference/image-reference.ts';
+import { type ImageReference, tryParseImageReference } from '../image/image-reference.ts';
 import { quoted } from '../text/printable.ts';
 
 /** Reference that a container was created from, if it is known. */

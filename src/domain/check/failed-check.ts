@@ -1,6 +1,6 @@
 import { formatDuration } from '../text/duration.ts';
-import { describeWithRemedy, type ErrorCode, ServiceError } from '../errors.ts';
-import { formatPlatform, type Platform } from '../reference/platform.ts';
+import { describeWithRemedy, type ErrorCode, ServiceError } from '../text/errors.ts';
+import { formatPlatform, type Platform } from '../image/platform.ts';
 import { holdOfFailure } from '../decision/hold.ts';
 import { type CheckSubject, unknownVerdict, type Verdict } from './verdict.ts';
 

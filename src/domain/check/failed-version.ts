@@ -1,5 +1,5 @@
 import type { ContainerSummary, ImageSummary } from '../container/container.ts';
-import { fnv64 } from '../text/fnv.ts';
+import { fnv64 } from '../text/plain-data.ts';
 import { isTransactionMarkTag, markRepository } from '../transaction/transaction-mark.ts';
 import { parseTransactionName } from '../transaction/transaction-names.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { containerSummary } from '../../../test/support/scene/builders.ts';
-import { tryParseImageReference } from '../reference/image-reference.ts';
+import { tryParseImageReference } from '../image/image-reference.ts';
 import { defaultSettings } from '../settings/service-settings.ts';
 import { applyFilters } from './filters.ts';
 import { selectContainers } from './selection.ts';

@@ -1,10 +1,9 @@
 import type { ContainerSummary } from '../container/container.ts';
-import { ServiceError } from '../errors.ts';
-import { familiarReference, type ImageReference, matchesReference } from '../reference/image-reference.ts';
+import { ServiceError } from '../text/errors.ts';
+import { familiarReference, type ImageReference, matchesReference } from '../image/image-reference.ts';
 import type { Request } from '../run/request.ts';
 import { composePrefix } from '../container/compose-identity.ts';
-import { nearest } from '../text/edit-distance.ts';
-import { namePattern, type NamePattern } from '../text/name-pattern.ts';
+import { nearest, namePattern, type NamePattern } from '../text/name-pattern.ts';
 import { quoted } from '../text/printable.ts';
 import type { Selection, UnwatchedContainer, WatchedContainer } from './selection.ts';
 

@@ -1,5 +1,5 @@
 import type { ContainerReference } from './container-reference.ts';
-import { familiarReference, formatReference, matchesReference } from '../reference/image-reference.ts';
+import { familiarReference, formatReference, matchesReference } from '../image/image-reference.ts';
 import { anyOf, namePattern } from '../text/name-pattern.ts';
 import type { ServiceSettings } from '../settings/service-settings.ts';
 

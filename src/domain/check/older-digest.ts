@@ -1,7 +1,6 @@
 import type { ImageIndex } from '../container/image-index.ts';
 import type { RemoteImage } from '../outside/registry.ts';
-import { shortDigest } from '../reference/digest.ts';
-import { familiarReference } from '../reference/image-reference.ts';
+import { shortDigest, familiarReference } from '../image/image-reference.ts';
 import { quoted } from '../text/printable.ts';
 import type { Sighting } from './sightings.ts';
 import { type Content, isRunning, judgeContent } from './staleness.ts';

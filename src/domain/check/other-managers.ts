@@ -1,5 +1,5 @@
 import type { ContainerSummary } from '../container/container.ts';
-import { labelOf } from '../container/label-names.ts';
+import { labelOf } from '../image/image-labels.ts';
 
 /** The list shows enough of a container to know its manager. */
 export type ManagedCandidate = Pick<ContainerSummary, 'name' | 'labels'> & { readonly networkMode?: string };

@@ -1,7 +1,7 @@
 import { type ContainerSummary, isAlive } from '../container/container.ts';
 import type { ImageLabelsOf } from '../container/image-index.ts';
-import { tryParseImageReference } from '../reference/image-reference.ts';
-import { watchtowerLabel } from '../container/label-names.ts';
+import { tryParseImageReference } from '../image/image-reference.ts';
+import { watchtowerLabel } from '../image/image-labels.ts';
 import { readLabels } from '../settings/labels.ts';
 import { quoted } from '../text/printable.ts';
 

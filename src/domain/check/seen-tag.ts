@@ -1,6 +1,6 @@
-import { putNewest } from '../text/maps.ts';
-import { isDigest } from '../reference/digest.ts';
-import { isJsonObject, isWholeNumber } from '../text/json-value.ts';
+import { putNewest } from '../text/plain-data.ts';
+import { isDigest } from '../image/image-reference.ts';
+import { isJsonObject, isWholeNumber } from '../text/json.ts';
 import type { Now, Sighting } from './sightings.ts';
 
 /**

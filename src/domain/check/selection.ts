@@ -1,4 +1,4 @@
-import type { Labels } from '../container/label-names.ts';
+import type { Labels } from '../image/image-labels.ts';
 import type { ContainerSummary } from '../container/container.ts';
 import type { ImageLabelsOf } from '../container/image-index.ts';
 import { type LabelValues, readLabels } from '../settings/labels.ts';

@@ -1,4 +1,4 @@
-import type { Digest } from '../reference/digest.ts';
+import type { Digest } from '../image/image-reference.ts';
 
 /** The first time that a digest was seen behind a tag, by the monotonic clock, which cannot be set. */
 export type Sighting = {

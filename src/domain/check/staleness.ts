@@ -1,17 +1,18 @@
 import type { RemoteImage } from '../outside/registry.ts';
-import { runsOn } from '../reference/choose-platform.ts';
-import { type Digest, parseDigest, shortDigest } from '../reference/digest.ts';
+import { runsOn, formatPlatform, type Platform } from '../image/platform.ts';
+import {
+  parseDigest,
+  shortDigest,
+  digestOfRepository,
+  familiarReference,
+  repositoryName,
+  type Digest,
+  type ImageReference,
+} from '../image/image-reference.ts';
 import { formatDuration, printTime } from '../text/duration.ts';
 import { type FailedVersion, userTags } from './failed-version.ts';
 import type { Hold } from '../decision/hold.ts';
 import { digestsOf, type ImageIndex } from '../container/image-index.ts';
-import {
-  digestOfRepository,
-  familiarReference,
-  type ImageReference,
-  repositoryName,
-} from '../reference/image-reference.ts';
-import { formatPlatform, type Platform } from '../reference/platform.ts';
 import { quoted } from '../text/printable.ts';
 import type { Age } from './sightings.ts';
 import { freshReason, registryDigest, type CheckSubject, unknownVerdict, type Verdict, verdict } from './verdict.ts';

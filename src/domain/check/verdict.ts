@@ -1,12 +1,11 @@
 import type { ImageSummary } from '../container/container.ts';
-import type { VersionKind } from '../tags/tag-policy.ts';
-import type { Digest } from '../reference/digest.ts';
+import type { VersionKind } from '../image/choose-tag.ts';
+import { digestOfRepository, type Digest, type ImageReference } from '../image/image-reference.ts';
 import type { Cooldown } from '../run/session.ts';
 import type { FailedVersion } from './failed-version.ts';
 import type { Hold } from '../decision/hold.ts';
 import { digestsOf } from '../container/image-index.ts';
 import type { RemoteImage, VerifiedImage } from '../outside/registry.ts';
-import { digestOfRepository, type ImageReference } from '../reference/image-reference.ts';
 import type { ServiceSettings } from '../settings/service-settings.ts';
 
 /**

@@ -1,6 +1,5 @@
 import type { ContainerSummary } from '../container/container.ts';
-import type { Labels } from '../container/label-names.ts';
-import { carriesAny } from '../container/label-pair.ts';
+import { carriesAny, type Labels } from '../image/image-labels.ts';
 import { type LabelValues, ownEnable } from '../settings/labels.ts';
 import type { ServiceSettings } from '../settings/service-settings.ts';
 import { anyOf, namePattern, type NamePattern } from '../text/name-pattern.ts';

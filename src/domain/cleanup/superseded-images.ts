@@ -1,6 +1,6 @@
 import type { ContainerSummary, ImageSummary } from '../container/container.ts';
 import type { RemovedImage } from '../run/event.ts';
-import { repositoryName, tryParseImageReference } from '../reference/image-reference.ts';
+import { repositoryName, tryParseImageReference } from '../image/image-reference.ts';
 import { readJournal } from '../transaction/journal.ts';
 import { parseTransactionName } from '../transaction/transaction-names.ts';
 

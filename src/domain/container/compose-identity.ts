@@ -1,5 +1,5 @@
-import { isJsonObject, parseJson } from '../text/json-value.ts';
-import { labelOf, type Labels } from './label-names.ts';
+import { isJsonObject, parseJson } from '../text/json.ts';
+import { labelOf, type Labels } from '../image/image-labels.ts';
 
 /** Compose project and service of a container, from the labels that `docker compose up` writes. */
 export type ComposeIdentity = {

@@ -1,5 +1,5 @@
-import { addTo } from '../text/maps.ts';
-import { type Labels, containerOwnLabels } from './label-names.ts';
+import { addTo } from '../text/plain-data.ts';
+import { type Labels, containerOwnLabels } from '../image/image-labels.ts';
 import { type ComposeIdentity, composePrefix, mayBelongTogether, readComposeIdentity } from './compose-identity.ts';
 import type { Container } from './container.ts';
 

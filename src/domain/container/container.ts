@@ -1,5 +1,5 @@
-import type { Digest } from '../reference/digest.ts';
-import type { Platform } from '../reference/platform.ts';
+import type { Digest } from '../image/image-reference.ts';
+import type { Platform } from '../image/platform.ts';
 import type { ContainerSettings, ImageConfig, RestartPolicy } from './container-settings.ts';
 
 /** Containers and images as the engine describes them: https://docs.docker.com/reference/api/engine/ */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { digestOf, imageSummary } from '../../../test/support/scene/builders.ts';
 import { digestsOf, imageLabelsIn, indexImages } from './image-index.ts';
-import { parseImageReference } from '../reference/image-reference.ts';
+import { parseImageReference } from '../image/image-reference.ts';
 
 const nginx = imageSummary(digestOf('config'), {
   tags: ['nginx:1.27', 'registry.test/proxy:1'],

@@ -1,8 +1,12 @@
-import type { Labels } from './label-names.ts';
-import type { VersionFacts } from './image-labels.ts';
+import type { Labels, VersionFacts } from '../image/image-labels.ts';
 import type { ContainerSummary, ImageSummary } from './container.ts';
-import { type Digest, parseDigest } from '../reference/digest.ts';
-import { formatReference, type ImageReference, tryParseImageReference } from '../reference/image-reference.ts';
+import {
+  parseDigest,
+  formatReference,
+  tryParseImageReference,
+  type Digest,
+  type ImageReference,
+} from '../image/image-reference.ts';
 
 /** The engine's images by id and tag. */
 export type ImageIndex = {

@@ -1,4 +1,4 @@
-import { versionKinds } from '../tags/tag-policy.ts';
+import { versionKinds } from '../image/choose-tag.ts';
 
 /**
  * The differences between a candidate and the current tag, the smallest first. `digest` means the same tag with other

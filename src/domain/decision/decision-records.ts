@@ -1,7 +1,7 @@
-import { isDigest } from '../reference/digest.ts';
-import { isJsonObject, isWholeNumber } from '../text/json-value.ts';
+import { isDigest } from '../image/image-reference.ts';
+import { isJsonObject, isWholeNumber } from '../text/json.ts';
 import { printable } from '../text/printable.ts';
-import { putNewest } from '../text/maps.ts';
+import { putNewest } from '../text/plain-data.ts';
 import { type Decision, decisionKinds, type Decisions } from './decisions.ts';
 
 /** One stored change. The decisions are the result of their records, in order. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Digest } from '../reference/digest.ts';
+import type { Digest } from '../image/image-reference.ts';
 import { parseWindows } from '../window/window-grammar.ts';
 import { createTimeZone } from '../schedule/time-zone.ts';
 import { createWindows, type Windows } from '../window/windows.ts';

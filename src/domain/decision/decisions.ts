@@ -1,4 +1,4 @@
-import { isDigest, type Digest } from '../reference/digest.ts';
+import { isDigest, type Digest } from '../image/image-reference.ts';
 import { quoted } from '../text/printable.ts';
 import { formatDuration } from '../text/duration.ts';
 

@@ -2,7 +2,7 @@ import { printTime } from '../text/duration.ts';
 import { quoted } from '../text/printable.ts';
 import type { Windows } from '../window/windows.ts';
 import type { Decision } from './decisions.ts';
-import type { ErrorCode } from '../errors.ts';
+import type { ErrorCode } from '../text/errors.ts';
 import { type ApprovalFrom, type CandidateKind, needsApproval } from './approval.ts';
 
 /**

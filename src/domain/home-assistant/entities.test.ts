@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { aTrackedContainer } from '../../../test/support/scene/tracked-container.ts';
 import type { Inventory, TrackedContainer } from '../inventory/inventory.ts';
 import { entityOf } from './entities.ts';
-import { iconIn } from '../container/image-source.ts';
+import { iconIn } from '../image/image-source.ts';
 import { pictureOf } from './pictures.ts';
 import { emptyRoster, entitiesOf, nextRoster } from './roster.ts';
 

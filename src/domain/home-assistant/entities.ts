@@ -1,6 +1,6 @@
 import { shortId } from '../container/container.ts';
-import { tryParseImageReference } from '../reference/image-reference.ts';
-import { releasePageOf } from '../container/image-source.ts';
+import { tryParseImageReference } from '../image/image-reference.ts';
+import { releasePageOf } from '../image/image-source.ts';
 import type { TrackedContainer } from '../inventory/inventory.ts';
 import { pictureOf } from './pictures.ts';
 

@@ -1,4 +1,4 @@
-import { tryParseImageReference } from '../reference/image-reference.ts';
+import { tryParseImageReference } from '../image/image-reference.ts';
 
 /**
  * The picture of a container in Home Assistant: its own icon, else the one that Home Assistant has for the software.

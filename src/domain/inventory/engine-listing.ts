@@ -2,7 +2,7 @@ import type { ContainerReach, ContainerSummary, ImageSummary } from '../containe
 import { isImageId } from '../check/container-reference.ts';
 import { summaryOfService } from '../swarm/service-summary.ts';
 import type { SwarmService } from '../swarm/swarm-service.ts';
-import { isSameList, isSameRecord } from '../text/shallow-equality.ts';
+import { isSameList, isSameRecord } from '../text/plain-data.ts';
 
 /** An engine's lists in the mirror. Unchanged entries stay the same objects. */
 export type EngineListing = {

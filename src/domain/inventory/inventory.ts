@@ -4,7 +4,7 @@ import type { UnfinishedUpdate } from '../recovery/unfinished-update.ts';
 import type { Hold } from '../decision/hold.ts';
 import type { CandidateKind } from '../decision/approval.ts';
 import type { UnwatchedReason } from '../check/unwatched.ts';
-import type { ImageVersions } from '../container/image-labels.ts';
+import type { ImageVersions } from '../image/image-labels.ts';
 import type { EntryKind, PastOutcome } from '../run/session.ts';
 import type { ServiceMode, SwarmUpdateStatus } from '../swarm/swarm-service.ts';
 import type { Staleness } from '../check/verdict.ts';

@@ -1,9 +1,9 @@
 import { type ContainerSummary, type ImageSummary, isAlive } from '../container/container.ts';
 import { isImageId, readContainerReference } from '../check/container-reference.ts';
-import { familiarReference } from '../reference/image-reference.ts';
+import { familiarReference } from '../image/image-reference.ts';
 import { readComposeIdentity } from '../container/compose-identity.ts';
-import { versionOf } from '../container/image-labels.ts';
-import { iconIn } from '../container/image-source.ts';
+import { versionOf } from '../image/image-labels.ts';
+import { iconIn } from '../image/image-source.ts';
 import type { Seal } from '../outside/outside.ts';
 import { hasFormerImage } from '../rollback/former-version.ts';
 import { digestIn, rollbackImageOf } from '../swarm/service-image.ts';

@@ -1,8 +1,8 @@
 import type { Container, ContainerSummary, Image, ImageSummary, Network } from '../container/container.ts';
 import type { FileChange, FileStat } from '../container/placed-files.ts';
 import type { EngineKind } from '../fleet/engine-state.ts';
-import type { Digest } from '../reference/digest.ts';
-import type { Platform } from '../reference/platform.ts';
+import type { Digest } from '../image/image-reference.ts';
+import type { Platform } from '../image/platform.ts';
 import type { PermissionName } from './permission.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { Network } from '../container/container.ts';
 import type { RestartPolicy } from '../container/container-settings.ts';
 import type { ContainerRecipe } from '../container/recipe/request/request.ts';
-import type { Platform } from '../reference/platform.ts';
+import type { Platform } from '../image/platform.ts';
 import type { PullProgress } from '../run/event.ts';
 import type { RegistryCredentials } from './registry.ts';
 

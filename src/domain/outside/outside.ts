@@ -1,9 +1,9 @@
 import type { ImageSummary } from '../container/container.ts';
-import type { Digest } from '../reference/digest.ts';
-import type { Platform } from '../reference/platform.ts';
+import type { Digest } from '../image/image-reference.ts';
+import type { Platform } from '../image/platform.ts';
 import type { ServiceEvent } from '../run/event.ts';
 import type { EngineReader } from './engine-reader.ts';
-import type { VerificationKey } from '../signature/signature.ts';
+import type { VerificationKey } from '../image/signature.ts';
 import type { Registry } from './registry.ts';
 import type { Swarm, SwarmReader } from './swarm.ts';
 import type { EngineWriter } from './engine-writer.ts';

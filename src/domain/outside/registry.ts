@@ -1,9 +1,8 @@
 import type { Image } from '../container/container.ts';
-import type { Labels } from '../container/label-names.ts';
-import type { Digest } from '../reference/digest.ts';
-import type { ImageReference } from '../reference/image-reference.ts';
-import type { Platform } from '../reference/platform.ts';
-import type { FoundSignatures } from '../signature/signature.ts';
+import type { Labels } from '../image/image-labels.ts';
+import type { Digest, ImageReference } from '../image/image-reference.ts';
+import type { Platform } from '../image/platform.ts';
+import type { FoundSignatures } from '../image/signature.ts';
 
 /**
  * The registries that images come from. Methods throw a `ServiceError`: `registry-denied`,

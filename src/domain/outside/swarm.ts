@@ -1,5 +1,5 @@
-import type { Labels } from '../container/label-names.ts';
-import type { Platform } from '../reference/platform.ts';
+import type { Labels } from '../image/image-labels.ts';
+import type { Platform } from '../image/platform.ts';
 import type { SwarmNode, SwarmService, SwarmTask } from '../swarm/swarm-service.ts';
 import type { CallOutcome } from './engine-writer.ts';
 import type { RegistryCredentials } from './registry.ts';

@@ -1,7 +1,7 @@
-import { addTo } from '../text/maps.ts';
+import { addTo } from '../text/plain-data.ts';
 import type { Staleness } from '../check/verdict.ts';
 import type { Hold } from '../decision/hold.ts';
-import type { Digest } from '../reference/digest.ts';
+import type { Digest } from '../image/image-reference.ts';
 import type { ContainerOutcome } from '../run/session.ts';
 import { labelValuesOf } from '../settings/labels.ts';
 import type { ServiceSettings } from '../settings/service-settings.ts';

@@ -1,6 +1,6 @@
 import type { ContainerSummary } from '../container/container.ts';
 import type { EngineInfo } from '../outside/engine-reader.ts';
-import { tryParseImageReference } from '../reference/image-reference.ts';
+import { tryParseImageReference } from '../image/image-reference.ts';
 import type { PlannedTransaction } from './planned-transaction.ts';
 import type { UpdatePlan } from './update-plan.ts';
 import { strongComponents } from './graph/strong-components.ts';

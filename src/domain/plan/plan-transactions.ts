@@ -1,6 +1,6 @@
 import type { DesiredEndState } from '../settings/desired-end-state.ts';
 import type { Container } from '../container/container.ts';
-import { addTo } from '../text/maps.ts';
+import { addTo } from '../text/plain-data.ts';
 import {
   conditionalOn,
   dependenciesOfId,

@@ -2,7 +2,7 @@ import type { DesiredEndState } from '../settings/desired-end-state.ts';
 import type { ComposeCondition } from '../container/compose-identity.ts';
 import type { Container } from '../container/container.ts';
 import type { VerifiedImage } from '../outside/registry.ts';
-import type { Digest } from '../reference/digest.ts';
+import type { Digest } from '../image/image-reference.ts';
 
 /** One group of containers that moves together or not at all. */
 export type PlannedTransaction = {

@@ -2,7 +2,7 @@ import { samePolicy } from '../transaction/policy.ts';
 import { removesItself } from '../transaction/auto-remove.ts';
 import { isImageId } from '../check/container-reference.ts';
 import type { Container } from '../container/container.ts';
-import { sameRepository, tryParseImageReference } from '../reference/image-reference.ts';
+import { sameRepository, tryParseImageReference } from '../image/image-reference.ts';
 import type { Journal } from '../transaction/journal.ts';
 import { isExcluded, labelValuesOf } from '../settings/labels.ts';
 import { isMarkOf } from '../transaction/transaction-mark.ts';

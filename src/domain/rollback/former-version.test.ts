@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { idOf } from '../../../test/support/scene/builders.ts';
-import { tryParseImageReference } from '../reference/image-reference.ts';
+import { tryParseImageReference } from '../image/image-reference.ts';
 import { type Journal, sealedText, sealLabel, writeJournal } from '../transaction/journal.ts';
 import { hasFormerImage, isNamedIn, type JournalCarrier, movedTogether, readLastUpdate } from './former-version.ts';
 

@@ -1,9 +1,8 @@
 import { isImageId } from '../check/container-reference.ts';
 import type { Container, ImageSummary } from '../container/container.ts';
-import { containerOwnLabels, type Labels } from '../container/label-names.ts';
+import { containerOwnLabels, type Labels } from '../image/image-labels.ts';
 import type { Seal } from '../outside/outside.ts';
-import { parseDigest } from '../reference/digest.ts';
-import { type ImageReference, sameRepository, tryParseImageReference } from '../reference/image-reference.ts';
+import { parseDigest, sameRepository, tryParseImageReference, type ImageReference } from '../image/image-reference.ts';
 import { quoted } from '../text/printable.ts';
 import { hasValidSeal, type Journal, readJournal } from '../transaction/journal.ts';
 

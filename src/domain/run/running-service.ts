@@ -1,4 +1,4 @@
-import type { JsonObject } from '../text/json-value.ts';
+import type { JsonObject } from '../text/json.ts';
 
 /** A running service, through its HTTP API. Its answers come from outside and are not validated. */
 export type RunningService = {

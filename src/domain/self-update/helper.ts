@@ -1,6 +1,6 @@
 import type { Container } from '../container/container.ts';
 import type { Endpoint, HostConfig, MountPoint } from '../container/container-settings.ts';
-import { journalPrefix } from '../container/label-names.ts';
+import { journalPrefix } from '../image/image-labels.ts';
 
 /**
  * A helper is a container of Upkeep's own image. A second Upkeep in it finishes the update of the first one's

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { dropInPrefix, ownPrefix } from '../container/label-names.ts';
+import { dropInPrefix, ownPrefix } from '../image/image-labels.ts';
 import { labelNames, type LabelName } from './table/label-table.ts';
 import { type LabelValues, readLabels } from './labels.ts';
 

@@ -1,5 +1,5 @@
-import { dropInPrefix, journalPrefix, type Labels, ownPrefix, watchtowerInternals } from '../container/label-names.ts';
-import { editDistance, nearest } from '../text/edit-distance.ts';
+import { dropInPrefix, journalPrefix, type Labels, ownPrefix, watchtowerInternals } from '../image/image-labels.ts';
+import { editDistance, nearest } from '../text/name-pattern.ts';
 import { quoted } from '../text/printable.ts';
 import { labelNames } from './table/label-table.ts';
 

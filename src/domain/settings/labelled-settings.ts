@@ -1,4 +1,4 @@
-import type { Labels } from '../container/label-names.ts';
+import type { Labels } from '../image/image-labels.ts';
 import { printable } from '../text/printable.ts';
 import { effectiveSettings } from './effective-settings.ts';
 import { type LabelValues, readEffectiveLabels } from './labels.ts';

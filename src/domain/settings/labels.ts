@@ -7,7 +7,7 @@ import {
   type Labels,
   originalImageLabel,
   ownPrefix,
-} from '../container/label-names.ts';
+} from '../image/image-labels.ts';
 import type { ServiceSettings } from './service-settings.ts';
 import { containerLabels, hookLabels, type HookName } from './table/container-labels.ts';
 import type { LabelName } from './table/label-table.ts';

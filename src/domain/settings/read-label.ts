@@ -1,9 +1,9 @@
 import { formatDuration } from '../text/duration.ts';
-import { dropInPrefix, labelOf, type Labels, ownPrefix } from '../container/label-names.ts';
+import { dropInPrefix, labelOf, type Labels, ownPrefix } from '../image/image-labels.ts';
 import { type LabelName, labelNames } from './table/label-table.ts';
 import type { DeclaredLabel } from './table/option.ts';
 import { quoted, withoutQuotes } from '../text/printable.ts';
-import { withoutSecretParts } from './values/shown-text.ts';
+import { withoutSecretParts } from '../text/hidden-secrets.ts';
 
 export type Declared<Value> = Pick<DeclaredLabel<Value>, 'value' | 'fromImage'> & { readonly name: LabelName };
 

@@ -1,5 +1,5 @@
-import { isJsonObject, isWholeNumber } from '../text/json-value.ts';
-import { putNewest } from '../text/maps.ts';
+import { isJsonObject, isWholeNumber } from '../text/json.ts';
+import { putNewest } from '../text/plain-data.ts';
 import { printable } from '../text/printable.ts';
 
 /** A signed-in browser. Nothing in it lets anybody in: it has only hashes of its cookie. */

@@ -1,6 +1,11 @@
-import type { Labels } from '../container/label-names.ts';
-import { type Digest, shortDigest } from '../reference/digest.ts';
-import { type ImageReference, sameRepository, tryParseImageReference } from '../reference/image-reference.ts';
+import type { Labels } from '../image/image-labels.ts';
+import {
+  shortDigest,
+  sameRepository,
+  tryParseImageReference,
+  type Digest,
+  type ImageReference,
+} from '../image/image-reference.ts';
 import { quoted } from '../text/printable.ts';
 import type { SwarmService } from './swarm-service.ts';
 

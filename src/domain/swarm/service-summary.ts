@@ -1,5 +1,5 @@
 import type { ContainerSummary } from '../container/container.ts';
-import { familyPrefix, journalPrefix, type Labels, ownPrefix } from '../container/label-names.ts';
+import { familyPrefix, journalPrefix, type Labels, ownPrefix } from '../image/image-labels.ts';
 import { quoted } from '../text/printable.ts';
 import { readServiceImage } from './service-image.ts';
 import type { SwarmService } from './swarm-service.ts';

@@ -1,5 +1,5 @@
-import type { Labels } from '../container/label-names.ts';
-import type { Platform } from '../reference/platform.ts';
+import type { Labels } from '../image/image-labels.ts';
+import type { Platform } from '../image/platform.ts';
 
 /** A service of a swarm from one reading. All fields are of one version. */
 export type SwarmService = {

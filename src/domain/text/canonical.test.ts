@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { canonical, sameToEngine } from './canonical.ts';
+import { canonical, sameToEngine } from './json.ts';
 
 describe('canonical()', () => {
   test.each([[undefined], [null], [''], [0], [false], [[]], [{}], [{ a: null, b: [], c: { d: 0 } }]])(

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { editDistance, nearest } from './edit-distance.ts';
+import { editDistance, nearest } from './name-pattern.ts';
 
 describe('editDistance()', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hideSecrets, logTail } from './log-tail.ts';
+import { hideSecrets, logTail } from './hidden-secrets.ts';
 
 describe('logTail()', () => {
   test('keeps the last 50 lines, of 500 characters each', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { doubtIn, namesOf } from './one-reading.ts';
+import { doubtIn, namesOf } from './json.ts';
 
 describe('doubtIn()', () => {
   test.each([

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { withoutSecrets } from './repeated-secret.ts';
+import { withoutSecrets } from './hidden-secrets.ts';
 
 const password = fc.stringMatching(/^[A-Za-z0-9+/=!@#$%^&*._-]{8,40}$/).filter((text) => /[a-z0-9]{6}/i.test(text));
 const base64 = (text: string) => Buffer.from(text).toString('base64');

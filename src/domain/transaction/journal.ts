@@ -1,9 +1,9 @@
 import { desiredEndState, type DesiredEndState } from '../settings/desired-end-state.ts';
 import type { RestartPolicy } from '../container/container-settings.ts';
-import { containerOwnLabels, journalPrefix, type Labels } from '../container/label-names.ts';
+import { containerOwnLabels, journalPrefix, type Labels } from '../image/image-labels.ts';
 import type { JournaledMember } from './facts.ts';
 import type { Seal } from '../outside/outside.ts';
-import { parseJson } from '../text/json-value.ts';
+import { parseJson } from '../text/json.ts';
 import { parsePolicyCode, policyCode } from './transaction-names.ts';
 
 /**

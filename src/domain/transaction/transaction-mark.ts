@@ -1,6 +1,6 @@
 import type { ImageSummary } from '../container/container.ts';
 import type { RestartPolicy } from '../container/container-settings.ts';
-import { fnv64 } from '../text/fnv.ts';
+import { fnv64 } from '../text/plain-data.ts';
 import { parsePolicyCode, policyCode } from './transaction-names.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Digest } from '../reference/digest.ts';
+import type { Digest } from '../image/image-reference.ts';
 
 /** A container of another engine that runs the same reference. */
 export type ProvingContainer = {

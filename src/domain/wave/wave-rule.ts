@@ -1,4 +1,4 @@
-import type { Digest } from '../reference/digest.ts';
+import type { Digest } from '../image/image-reference.ts';
 import { formatDuration } from '../text/duration.ts';
 import { quoted } from '../text/printable.ts';
 import type { ProvingContainer, ProvingEngine, WaveAnswer, WaveQuestion } from './wave-facts.ts';

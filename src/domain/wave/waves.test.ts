@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Digest } from '../reference/digest.ts';
+import type { Digest } from '../image/image-reference.ts';
 import type { ProvingContainer, ProvingEngine, WaveQuestion } from './wave-facts.ts';
 import { judgeWave } from './wave-rule.ts';
 import { parseWaves, type WaveStep, assignWaves, patternsWithoutEngine } from './wave-grammar.ts';

@@ -1,5 +1,5 @@
-import { describeError } from '../../domain/errors.ts';
-import { defined } from '../../domain/text/defined.ts';
+import { describeError } from '../../domain/text/errors.ts';
+import { defined } from '../../domain/text/plain-data.ts';
 import { exitCodes, type CommandContext, type CommandFunction, type ReadCommand } from './context/context.ts';
 import { failureDocument } from './context/documents.ts';
 import type { Sources } from './context/views.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ServiceError } from '../../../src/domain/errors.ts';
+import { ServiceError } from '../../../src/domain/text/errors.ts';
 import { startHttp } from '../../support/http/http-scene.ts';
 import { createScriptedService } from '../../support/http/scripted-service.ts';
 import { type DescribedScene, expectErrorBody, startDescribed, wholeSeconds } from './described.ts';

@@ -3,7 +3,7 @@ import type { EngineEvent } from '../../../src/domain/outside/engine-reader.ts';
 import type { Container } from '../../../src/domain/container/container.ts';
 import type { ContainerConfig, ImageConfig } from '../../../src/domain/container/container-settings.ts';
 import type { Clock, Engine } from '../../../src/domain/outside/outside.ts';
-import type { Platform } from '../../../src/domain/reference/platform.ts';
+import type { Platform } from '../../../src/domain/image/platform.ts';
 
 /** Fixture of the rows, without the engine under test. */
 export type EngineFixture = {

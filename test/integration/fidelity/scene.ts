@@ -7,7 +7,7 @@ import { recipeFor } from '../../../src/domain/container/recipe/container-recipe
 import { inDockerForm } from '../../../src/adapters/docker/calls/podman.ts';
 import type { Inspected } from '../../lab/engine/engine-client.ts';
 import type { Lab } from '../../lab/lab.ts';
-import { canonical } from '../../../src/domain/text/canonical.ts';
+import { canonical } from '../../../src/domain/text/json.ts';
 import { isPodman } from '../../lab/engine/podman.ts';
 import type { ImageName } from './images.ts';
 import type { Shape } from './shapes.ts';

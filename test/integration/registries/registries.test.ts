@@ -5,7 +5,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { OciRegistryOptions } from '../../../src/adapters/oci/client/connect.ts';
 import { createOciRegistry } from '../../../src/adapters/oci/registry.ts';
 import { createSystemClock } from '../../../src/adapters/process/clock.ts';
-import { parseImageReference } from '../../../src/domain/reference/image-reference.ts';
+import { parseImageReference } from '../../../src/domain/image/image-reference.ts';
 import { catalogue } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
 import { createFaultProxy } from '../../lab/proxy/fault-proxy.ts';

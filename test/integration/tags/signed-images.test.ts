@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { type Digest, isDigest } from '../../../src/domain/reference/digest.ts';
+import { type Digest, isDigest } from '../../../src/domain/image/image-reference.ts';
 import { webServer } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
 import { pushArtifact, pushIndex } from '../../lab/registry/push.ts';

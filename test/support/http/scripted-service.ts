@@ -2,7 +2,7 @@ import type { MissingPermissions } from '../../../src/domain/outside/permission.
 import type { ServiceStatus } from '../../../src/domain/run/service-status.ts';
 import { createEventLog } from '../../../src/application/events/event-log.ts';
 import type { CheckedContainer } from '../../../src/application/check/checked-container.ts';
-import { ServiceError } from '../../../src/domain/errors.ts';
+import { ServiceError } from '../../../src/domain/text/errors.ts';
 import type { ServiceEvent } from '../../../src/domain/run/event.ts';
 import type { ContainerOutcome, Session } from '../../../src/domain/run/session.ts';
 import type { Inventory, TrackedContainer, TrackedImage } from '../../../src/domain/inventory/inventory.ts';

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { Digest } from '../../../src/domain/reference/digest.ts';
-import type { FoundSignature, FoundSignatures } from '../../../src/domain/signature/signature.ts';
+import type { Digest } from '../../../src/domain/image/image-reference.ts';
+import type { FoundSignature, FoundSignatures } from '../../../src/domain/image/signature.ts';
 import { sha256 } from './registry-content.ts';
 
 /** A signature of cosign 2. */

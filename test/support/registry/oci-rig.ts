@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterEach } from 'vitest';
 import { createOciRegistry, type StoredListings } from '../../../src/adapters/oci/registry.ts';
 import type { OciRegistryOptions } from '../../../src/adapters/oci/client/connect.ts';
-import { ServiceError } from '../../../src/domain/errors.ts';
-import { parseImageReference, type ImageReference } from '../../../src/domain/reference/image-reference.ts';
+import { ServiceError } from '../../../src/domain/text/errors.ts';
+import { parseImageReference, type ImageReference } from '../../../src/domain/image/image-reference.ts';
 import { createFakeClock } from '../clock/fake-clock.ts';
 import { startHttpServer, type Answer, type HttpServer, type HttpServerOptions } from '../http/http-server.ts';
 

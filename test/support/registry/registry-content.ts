@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Digest } from '../../../src/domain/reference/digest.ts';
+import type { Digest } from '../../../src/domain/image/image-reference.ts';
 import type { Answer, Reply, SeenRequest } from '../http/http-server.ts';
 
 /** A registry's content as plain data, and its answers. */

@@ -11,7 +11,7 @@ import type {
   HostConfig,
   MountPoint,
 } from '../../../src/domain/container/container-settings.ts';
-import type { Digest } from '../../../src/domain/reference/digest.ts';
+import type { Digest } from '../../../src/domain/image/image-reference.ts';
 
 /** The same 64 hex digits for the same word. */
 export function idOf(word: string): string {

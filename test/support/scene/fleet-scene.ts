@@ -4,12 +4,12 @@ import type { Application } from '../../../src/application/application.ts';
 import { createApplication, type Memory } from '../../../src/application/create-application.ts';
 import type { SwarmOptions } from '../../../src/application/fleet/swarm/swarm-members.ts';
 import { createFleet, type FleetParts } from '../../../src/application/fleet/create-fleet.ts';
-import { ServiceError } from '../../../src/domain/errors.ts';
+import { ServiceError } from '../../../src/domain/text/errors.ts';
 import type { Swarm } from '../../../src/domain/outside/swarm.ts';
 import type { Clock, Log, Engine } from '../../../src/domain/outside/outside.ts';
 import type { ServiceEvent } from '../../../src/domain/run/event.ts';
 import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/service-settings.ts';
-import type { VerificationKey } from '../../../src/domain/signature/signature.ts';
+import type { VerificationKey } from '../../../src/domain/image/signature.ts';
 import { silentLog } from '../test-log.ts';
 
 /** Several engines in memory, with one registry, as one application. */

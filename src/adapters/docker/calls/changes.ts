@@ -1,5 +1,5 @@
 import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
-import { describeError, ServiceError } from '../../../domain/errors.ts';
+import { describeError, ServiceError } from '../../../domain/text/errors.ts';
 import { readAnswer, type EngineError } from '../transport/answer.ts';
 import type { Client, Query } from '../transport/client.ts';
 import { EngineFailure } from '../transport/request.ts';

@@ -1,7 +1,7 @@
 import type { CallOutcome, CreateOutcome, StopOptions, ConnectRequest } from '../../../domain/outside/engine-writer.ts';
 import type { ContainerRecipe } from '../../../domain/container/recipe/request/request.ts';
 import type { RestartPolicy } from '../../../domain/container/container-settings.ts';
-import { formatPlatform } from '../../../domain/reference/platform.ts';
+import { formatPlatform } from '../../../domain/image/platform.ts';
 import { capabilitiesOf, errorPatterns } from './capabilities.ts';
 import { change, changeAndRead } from './changes.ts';
 import type { Client } from '../transport/client.ts';
@@ -9,12 +9,12 @@ import { containerPath, inspectContainer } from './containers.ts';
 import { bodyForPodman } from './podman.ts';
 import { fields, text, pathSegment, isDefined } from '../transport/json-fields.ts';
 import { isAlive, type Network } from '../../../domain/container/container.ts';
-import { describeError, ServiceError } from '../../../domain/errors.ts';
+import { describeError, ServiceError } from '../../../domain/text/errors.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { maxAnswerBytes, readJson } from '../transport/answer.ts';
 import { EngineFailure } from '../transport/request.ts';
 import { refusal } from './reads.ts';
-import { isJsonObject } from '../../../domain/text/json-value.ts';
+import { isJsonObject } from '../../../domain/text/json.ts';
 import { readList } from './lists.ts';
 import { readNetwork } from './translate.ts';
 

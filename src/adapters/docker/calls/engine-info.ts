@@ -1,16 +1,16 @@
 import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
-import { normalisePlatform, type Platform } from '../../../domain/reference/platform.ts';
+import { normalisePlatform, type Platform } from '../../../domain/image/platform.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { capabilitiesOf } from './capabilities.ts';
 import type { Client, EngineVersion, Call } from '../transport/client.ts';
 import { maxAnswerBytes, readJson, readAnswer } from '../transport/answer.ts';
 import { refusal } from './reads.ts';
 import { fields, text, texts, timeMs } from '../transport/json-fields.ts';
-import type { JsonObject } from '../../../domain/text/json-value.ts';
+import type { JsonObject } from '../../../domain/text/json.ts';
 import { randomBytes } from 'node:crypto';
-import { orAborted } from '../../../domain/concurrency/or-aborted.ts';
+import { orAborted } from '../../../domain/concurrency.ts';
 import { permissionNames, type PermissionName } from '../../../domain/outside/permission.ts';
-import { ServiceError } from '../../../domain/errors.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/System/operation/SystemInfo */
 export async function engineInfo(client: Client, signal?: AbortSignal): Promise<EngineInfo> {

@@ -1,8 +1,8 @@
 import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
 import type { EngineReader } from '../../../domain/outside/engine-reader.ts';
 import type { FileChange, FileStat } from '../../../domain/container/placed-files.ts';
-import { arrayOf, isJsonObject, parseJson } from '../../../domain/text/json-value.ts';
-import { ServiceError } from '../../../domain/errors.ts';
+import { arrayOf, isJsonObject, parseJson } from '../../../domain/text/json.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { capabilitiesOf } from './capabilities.ts';
 import { megabyte, readAnswer, readBytes, type EngineError } from '../transport/answer.ts';

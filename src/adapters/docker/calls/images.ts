@@ -1,10 +1,14 @@
 import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
 import type { Container, Image, ImageSummary } from '../../../domain/container/container.ts';
-import { ServiceError } from '../../../domain/errors.ts';
-import { repositoryName, tryParseImageReference } from '../../../domain/reference/image-reference.ts';
-import { parseDigest, type Digest } from '../../../domain/reference/digest.ts';
-import { arrayOf } from '../../../domain/text/json-value.ts';
-import { createSlots } from '../../../domain/concurrency/slots.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
+import {
+  repositoryName,
+  tryParseImageReference,
+  parseDigest,
+  type Digest,
+} from '../../../domain/image/image-reference.ts';
+import { arrayOf } from '../../../domain/text/json.ts';
+import { createSlots } from '../../../domain/concurrency.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { capabilitiesOf, errorPatterns } from './capabilities.ts';
 import { change } from './changes.ts';

@@ -1,11 +1,11 @@
-import { ServiceError } from '../../../domain/errors.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { maxAnswerBytes, megabyte, notJson, readJson } from '../transport/answer.ts';
 import type { Client, Query } from '../transport/client.ts';
 import { unexpectedAnswer, refusal } from './reads.ts';
 import type { EngineResponse } from '../transport/request.ts';
 import { fields, text, texts } from '../transport/json-fields.ts';
-import { parseJson, type JsonObject } from '../../../domain/text/json-value.ts';
+import { parseJson, type JsonObject } from '../../../domain/text/json.ts';
 
 export type ListRead = {
   readonly thing: 'container' | 'image' | 'network';

@@ -4,11 +4,11 @@ import { engineInfo } from './engine-info.ts';
 import { readList, type ListRead } from './lists.ts';
 import { read, isNotFound, refusal } from './reads.ts';
 import { fields, pathSegment, text, count, texts } from '../transport/json-fields.ts';
-import { arrayOf, parseJson, isJsonObject, type JsonObject } from '../../../domain/text/json-value.ts';
+import { arrayOf, parseJson, isJsonObject, type JsonObject } from '../../../domain/text/json.ts';
 import { constants } from 'node:os';
 import { cleanPath } from '../../../domain/container/recipe/volumes/anonymous-volumes.ts';
 import type { ContainerRecipe } from '../../../domain/container/recipe/request/request.ts';
-import { journalPrefix } from '../../../domain/container/label-names.ts';
+import { journalPrefix } from '../../../domain/image/image-labels.ts';
 import { readAnswer } from '../transport/answer.ts';
 import { capabilitiesOf } from './capabilities.ts';
 

@@ -1,8 +1,8 @@
 import type { PullRequest } from '../../../domain/outside/engine-writer.ts';
-import { ServiceError } from '../../../domain/errors.ts';
-import { parseImageReference, repositoryName } from '../../../domain/reference/image-reference.ts';
-import { withoutSecrets } from '../../../domain/text/repeated-secret.ts';
-import { formatPlatform } from '../../../domain/reference/platform.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
+import { parseImageReference, repositoryName } from '../../../domain/image/image-reference.ts';
+import { withoutSecrets } from '../../../domain/text/hidden-secrets.ts';
+import { formatPlatform } from '../../../domain/image/platform.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 import type { Client } from '../transport/client.ts';
 import { EngineFailure } from '../transport/request.ts';

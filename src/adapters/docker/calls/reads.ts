@@ -1,9 +1,9 @@
-import { ServiceError } from '../../../domain/errors.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 import { maxAnswerBytes, readAnswer, readJson, type EngineError } from '../transport/answer.ts';
 import { errorPatterns } from './capabilities.ts';
 import type { Client, Query } from '../transport/client.ts';
 import { fields, text } from '../transport/json-fields.ts';
-import type { JsonObject } from '../../../domain/text/json-value.ts';
+import type { JsonObject } from '../../../domain/text/json.ts';
 import type { EngineResponse } from '../transport/request.ts';
 
 export type Read = {

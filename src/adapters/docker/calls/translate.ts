@@ -12,10 +12,10 @@ import {
   type Image,
   type ImageSummary,
 } from '../../../domain/container/container.ts';
-import { parseDigest } from '../../../domain/reference/digest.ts';
+import { parseDigest } from '../../../domain/image/image-reference.ts';
 import { podmanActions, podmanStates } from './capabilities.ts';
 import { count, fields, text, textMap, texts, timeMs, isTextMap, isTexts } from '../transport/json-fields.ts';
-import { arrayOf, isJsonObject, type JsonObject } from '../../../domain/text/json-value.ts';
+import { arrayOf, isJsonObject, type JsonObject } from '../../../domain/text/json.ts';
 import type {
   ContainerConfig,
   ContainerSettings,

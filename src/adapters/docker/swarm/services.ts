@@ -13,10 +13,10 @@ import {
 import { quoted, printable } from '../../../domain/text/printable.ts';
 import type { Client } from '../transport/client.ts';
 import { pathSegment, fields, text, textMap, timeMs, count, texts } from '../transport/json-fields.ts';
-import { arrayOf, type JsonObject } from '../../../domain/text/json-value.ts';
+import { arrayOf, type JsonObject } from '../../../domain/text/json.ts';
 import { elementsAt, spanAt, sliceOf, type Span } from './raw-spec.ts';
-import { normalisePlatform, type Platform } from '../../../domain/reference/platform.ts';
-import { ServiceError } from '../../../domain/errors.ts';
+import { normalisePlatform, type Platform } from '../../../domain/image/platform.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 import { megabyte, notJson, readText } from '../transport/answer.ts';
 import { get, type Read } from '../calls/reads.ts';
 

@@ -11,14 +11,14 @@ import type { Client } from '../transport/client.ts';
 import { fields, text, pathSegment, textMap } from '../transport/json-fields.ts';
 import { inspectService, listServices, listNodes, listTasks, servicePath, readRawList } from './services.ts';
 import type { SwarmService } from '../../../domain/swarm/swarm-service.ts';
-import { withoutSecrets } from '../../../domain/text/repeated-secret.ts';
+import { withoutSecrets } from '../../../domain/text/hidden-secrets.ts';
 import { outcomeOf, change } from '../calls/changes.ts';
 import { encodeCredentials, secretsOf } from '../calls/pull.ts';
 import { readAnswer } from '../transport/answer.ts';
 import { editSpec } from './raw-spec.ts';
 import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
-import { fnv64 } from '../../../domain/text/fnv.ts';
-import { arrayOf } from '../../../domain/text/json-value.ts';
+import { fnv64 } from '../../../domain/text/plain-data.ts';
+import { arrayOf } from '../../../domain/text/json.ts';
 
 /** The swarm of an engine, over its client. */
 export function createDockerSwarm(client: Client): Swarm {

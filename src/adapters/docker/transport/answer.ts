@@ -1,5 +1,5 @@
-import { parseJson, isJsonObject } from '../../../domain/text/json-value.ts';
-import { ServiceError } from '../../../domain/errors.ts';
+import { parseJson, isJsonObject } from '../../../domain/text/json.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { EngineRequest, EngineResponse } from './request.ts';
 import { fields, text } from './json-fields.ts';

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
-import { orAborted } from '../../../domain/concurrency/or-aborted.ts';
-import { ServiceError } from '../../../domain/errors.ts';
+import { orAborted } from '../../../domain/concurrency.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 import { maxAnswerBytes, readAnswer, readError, readJson, type EngineError } from './answer.ts';
@@ -9,7 +9,7 @@ import { EngineFailure, sendRequest, type Deadlines, type EngineRequest, type En
 import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
 import { supportsApi } from '../../../domain/container/api-version.ts';
 import { fields, text } from './json-fields.ts';
-import { arrayOf } from '../../../domain/text/json-value.ts';
+import { arrayOf } from '../../../domain/text/json.ts';
 
 /** Speaks HTTP with one engine, in the newest version that both sides support. */
 export type Client = {

@@ -3,8 +3,8 @@ import https from 'node:https';
 import type { Socket } from 'node:net';
 import type { Clock, EngineRoute } from '../../../domain/outside/outside.ts';
 import { sshAgents, createSessionLimit, type SshEnvironment, type SessionLimit } from './ssh.ts';
-import { ServiceError } from '../../../domain/errors.ts';
-import { withoutSecretParts } from '../../../domain/settings/values/shown-text.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
+import { withoutSecretParts } from '../../../domain/text/hidden-secrets.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 
 export type TlsFiles = {

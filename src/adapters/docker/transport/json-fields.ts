@@ -1,4 +1,4 @@
-import { arrayOf, isJsonObject, type JsonObject } from '../../../domain/text/json-value.ts';
+import { arrayOf, isJsonObject, type JsonObject } from '../../../domain/text/json.ts';
 
 /**
  * An object's fields; none if the value is not an object. The engine's JSON is read field by field with a default for

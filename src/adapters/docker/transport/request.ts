@@ -1,8 +1,7 @@
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { Connection, SocketKind } from './connection.ts';
-import { ServiceError, type ErrorCode } from '../../../domain/errors.ts';
-import { codeOf } from '../../../domain/text/error-code.ts';
+import { ServiceError, codeOf, type ErrorCode } from '../../../domain/text/errors.ts';
 import { printable } from '../../../domain/text/printable.ts';
 
 export type EngineRequest = {

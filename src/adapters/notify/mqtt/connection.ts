@@ -1,6 +1,6 @@
 import * as net from 'node:net';
 import * as tls from 'node:tls';
-import { createSlots } from '../../../domain/concurrency/slots.ts';
+import { createSlots } from '../../../domain/concurrency.ts';
 import { readNetworkError } from '../../oci/transport/network-errors.ts';
 import { Refused } from '../wire/refused.ts';
 import {

@@ -1,4 +1,4 @@
-import { isJsonObject, parseJson } from '../../../domain/text/json-value.ts';
+import { isJsonObject, parseJson } from '../../../domain/text/json.ts';
 
 /** One key of a service's query: its parser and its meaning. `read` throws an error with the expected form. */
 export type Parameter<Value> = {

@@ -1,4 +1,4 @@
-import { withoutSecretParts } from '../../../domain/settings/values/shown-text.ts';
+import { withoutSecretParts } from '../../../domain/text/hidden-secrets.ts';
 import type { UrlParts } from './parts.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { putNewest } from '../../../domain/text/maps.ts';
+import { putNewest } from '../../../domain/text/plain-data.ts';
 
 /** The accepted parts of messages that were not accepted as a whole. The next attempt sends the other parts. */
 export type AcceptedParts<Part> = {

@@ -1,4 +1,4 @@
-import { parseJson } from '../../../domain/text/json-value.ts';
+import { parseJson } from '../../../domain/text/json.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { HttpAnswer } from './exchange.ts';
 

@@ -1,4 +1,4 @@
-import { withoutSecrets } from '../../../domain/text/repeated-secret.ts';
+import { withoutSecrets } from '../../../domain/text/hidden-secrets.ts';
 
 /**
  * Makes texts of a service safe to show: each secret becomes `***`. If a piece of a secret remains in any form, the

@@ -1,4 +1,4 @@
-import { putNewest } from '../../../domain/text/maps.ts';
+import { putNewest } from '../../../domain/text/plain-data.ts';
 
 /** A map that drops its least recently used entry. */
 export type Lru<Value> = {

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { abortReasonOf, orAborted } from '../../../domain/concurrency/or-aborted.ts';
+import { abortReasonOf, orAborted } from '../../../domain/concurrency.ts';
 
 /** Runs `work` for a key, or joins its current run. */
 export type SingleFlight<Value> = (

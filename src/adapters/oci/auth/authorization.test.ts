@@ -10,7 +10,7 @@ import {
   requireToken,
 } from '../../../../test/support/registry/registry-content.ts';
 import type { Registry } from '../../../domain/outside/registry.ts';
-import type { Digest } from '../../../domain/reference/digest.ts';
+import type { Digest } from '../../../domain/image/image-reference.ts';
 
 const rig = createOciRig();
 

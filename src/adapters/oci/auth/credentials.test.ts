@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import { at, createOciRig, failureOf } from '../../../../test/support/registry/oci-rig.ts';
-import { parseImageReference } from '../../../domain/reference/image-reference.ts';
+import { parseImageReference } from '../../../domain/image/image-reference.ts';
 import { createCredentials, type Credentials, type CredentialOptions } from './credentials.ts';
 
 const rig = createOciRig();

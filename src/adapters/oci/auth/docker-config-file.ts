@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import type { Clock } from '../../../domain/outside/outside.ts';
-import { codeOf } from '../../../domain/text/error-code.ts';
+import { codeOf } from '../../../domain/text/errors.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { cachedFor } from '../async/cached-for.ts';
 import { RegistryFailure } from '../transport/failure.ts';

@@ -1,4 +1,4 @@
-import { type JsonObject, objectOf, parseJsonObject, stringOf } from '../../../domain/text/json-value.ts';
+import { type JsonObject, objectOf, parseJsonObject, stringOf } from '../../../domain/text/json.ts';
 
 export type Credential =
   | { readonly kind: 'password'; readonly username: string; readonly password: string }

@@ -1,7 +1,7 @@
 import type { Challenge } from './challenge.ts';
 import { createLru } from '../async/lru.ts';
 import { createThrottle, type Throttle, type ThrottleOptions } from '../limits/throttle.ts';
-import { orAborted } from '../../../domain/concurrency/or-aborted.ts';
+import { orAborted } from '../../../domain/concurrency.ts';
 
 /** State of a host for the life of the process. */
 export type HostState = {

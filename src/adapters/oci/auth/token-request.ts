@@ -3,7 +3,7 @@ import { loginRefused } from './denials.ts';
 import { errorTextOf } from '../transport/answer.ts';
 import type { WireAnswer, WireRequest } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
-import { parseJsonObject, stringOf } from '../../../domain/text/json-value.ts';
+import { parseJsonObject, stringOf } from '../../../domain/text/json.ts';
 
 /** Parameters of a `Bearer` challenge. */
 export type TokenRequest = {

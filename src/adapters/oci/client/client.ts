@@ -11,7 +11,7 @@ import type { HostState, Scheme } from '../auth/hosts.ts';
 import type { IsInsecure } from '../transport/insecure.ts';
 import { isTlsMismatch } from '../transport/network-errors.ts';
 import type { RetryBounds } from '../limits/throttle.ts';
-import { orAborted } from '../../../domain/concurrency/or-aborted.ts';
+import { orAborted } from '../../../domain/concurrency.ts';
 
 /** A request to a registry about one of its repositories. */
 export type RegistryRequest = {

@@ -9,7 +9,7 @@ import {
   serveContent,
   requireToken,
 } from '../../../../test/support/registry/registry-content.ts';
-import { parseImageReference } from '../../../domain/reference/image-reference.ts';
+import { parseImageReference } from '../../../domain/image/image-reference.ts';
 import type { Login } from '../auth/credentials.ts';
 import type { OciRegistryOptions } from './connect.ts';
 

@@ -1,4 +1,4 @@
-import type { ImageReference } from '../../../domain/reference/image-reference.ts';
+import type { ImageReference } from '../../../domain/image/image-reference.ts';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { Credentials, Login } from '../auth/credentials.ts';
 import type { Scheme } from '../auth/hosts.ts';

@@ -5,7 +5,7 @@ import type { WireAnswer } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
 import { createRequestedPauses, type PauseReason } from './pauses.ts';
 import { requestsLeft, retryAfterMs } from './rate-limit-headers.ts';
-import { createSlots } from '../../../domain/concurrency/slots.ts';
+import { createSlots } from '../../../domain/concurrency.ts';
 
 /** Limits of waiting and retrying before the caller gets an error. */
 export type RetryBounds = {

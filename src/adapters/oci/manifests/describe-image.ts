@@ -1,14 +1,16 @@
-import { labelOf, type Labels } from '../../../domain/container/label-names.ts';
-import { defined } from '../../../domain/text/defined.ts';
+import { labelOf, type Labels } from '../../../domain/image/image-labels.ts';
+import { defined } from '../../../domain/text/plain-data.ts';
 import type { AlternativeImage, RemoteImage } from '../../../domain/outside/registry.ts';
-import { alternativesTo, fittingPlatforms, runsOn } from '../../../domain/reference/choose-platform.ts';
-import type { Digest } from '../../../domain/reference/digest.ts';
 import {
-  type ForeignPlatform,
+  alternativesTo,
+  fittingPlatforms,
+  runsOn,
   formatPlatform,
   normalisePlatform,
+  type ForeignPlatform,
   type Platform,
-} from '../../../domain/reference/platform.ts';
+} from '../../../domain/image/platform.ts';
+import type { Digest } from '../../../domain/image/image-reference.ts';
 import type { Client } from '../client/client.ts';
 import { RegistryFailure, cut } from '../transport/failure.ts';
 import { type ImageFacts, parseImageConfig } from './image-config.ts';

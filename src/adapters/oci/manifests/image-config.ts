@@ -1,5 +1,5 @@
-import { versionLabels } from '../../../domain/container/image-labels.ts';
-import { sourceAnnotations } from '../../../domain/container/image-source.ts';
+import { versionLabels } from '../../../domain/image/image-labels.ts';
+import { sourceAnnotations } from '../../../domain/image/image-source.ts';
 import type { RemoteConfig, RemoteImage } from '../../../domain/outside/registry.ts';
 import {
   type JsonObject,
@@ -8,7 +8,7 @@ import {
   isWholeNumber,
   objectOf,
   stringOf,
-} from '../../../domain/text/json-value.ts';
+} from '../../../domain/text/json.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { RegistryFailure } from '../transport/failure.ts';
 import { textsOf } from './manifest.ts';

@@ -1,9 +1,9 @@
-import { sourceAnnotations } from '../../../domain/container/image-source.ts';
-import type { Labels } from '../../../domain/container/label-names.ts';
-import { parseDigest, type Digest } from '../../../domain/reference/digest.ts';
-import type { ForeignPlatform } from '../../../domain/reference/platform.ts';
+import { sourceAnnotations } from '../../../domain/image/image-source.ts';
+import type { Labels } from '../../../domain/image/image-labels.ts';
+import { parseDigest, type Digest } from '../../../domain/image/image-reference.ts';
+import type { ForeignPlatform } from '../../../domain/image/platform.ts';
 import { RegistryFailure } from '../transport/failure.ts';
-import { type JsonObject, arrayOf, objectOf, stringOf } from '../../../domain/text/json-value.ts';
+import { type JsonObject, arrayOf, objectOf, stringOf } from '../../../domain/text/json.ts';
 import { parseOneReading } from './one-reading.ts';
 
 /** One line of an index. */

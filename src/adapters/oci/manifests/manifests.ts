@@ -1,4 +1,4 @@
-import { parseDigest, type Digest } from '../../../domain/reference/digest.ts';
+import { parseDigest, type Digest } from '../../../domain/image/image-reference.ts';
 import type { Client } from '../client/client.ts';
 import { digestOf, requireFound, verify } from '../transport/answer.ts';
 import type { Endpoint } from '../client/endpoints.ts';

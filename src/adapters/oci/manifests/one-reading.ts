@@ -1,5 +1,4 @@
-import { type JsonObject, objectOf, parseJson } from '../../../domain/text/json-value.ts';
-import { doubtIn, namesOf } from '../../../domain/text/one-reading.ts';
+import { objectOf, parseJson, doubtIn, namesOf, type JsonObject } from '../../../domain/text/json.ts';
 import { RegistryFailure } from '../transport/failure.ts';
 
 /**

@@ -1,7 +1,6 @@
-import type { Digest } from '../../../domain/reference/digest.ts';
-import type { FoundSignature } from '../../../domain/signature/signature.ts';
-import { arrayOf, type JsonObject, objectOf, parseJsonObject, stringOf } from '../../../domain/text/json-value.ts';
-import { doubtIn } from '../../../domain/text/one-reading.ts';
+import type { Digest } from '../../../domain/image/image-reference.ts';
+import type { FoundSignature } from '../../../domain/image/signature.ts';
+import { arrayOf, objectOf, parseJsonObject, stringOf, doubtIn, type JsonObject } from '../../../domain/text/json.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 
 /** `manifest`: the signature is over the image's manifest, which the bundle does not contain. */

@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { allSignatures } from '../../../../test/support/registry/cosign.ts';
 import { at, createOciRig } from '../../../../test/support/registry/oci-rig.ts';
-import { isDigest } from '../../../domain/reference/digest.ts';
-import { parseImageReference } from '../../../domain/reference/image-reference.ts';
-import { createSignatureJudge, type SignatureQuestion } from '../../../domain/signature/signature.ts';
+import { isDigest, parseImageReference } from '../../../domain/image/image-reference.ts';
+import { createSignatureJudge, type SignatureQuestion } from '../../../domain/image/signature.ts';
 import { readVerificationKeys } from '../../process/verification-keys.ts';
 
 const rig = createOciRig();

@@ -12,9 +12,8 @@ import {
 import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import { at, createOciRig, failureOf } from '../../../../test/support/registry/oci-rig.ts';
 import { serveSignatures, type SignatureServer } from '../../../../test/support/registry/signature-server.ts';
-import type { Digest } from '../../../domain/reference/digest.ts';
-import { parseImageReference } from '../../../domain/reference/image-reference.ts';
-import { createSignatureJudge, type FoundSignature } from '../../../domain/signature/signature.ts';
+import { parseImageReference, type Digest } from '../../../domain/image/image-reference.ts';
+import { createSignatureJudge, type FoundSignature } from '../../../domain/image/signature.ts';
 import { readVerificationKeys } from '../../process/verification-keys.ts';
 
 const rig = createOciRig();

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Digest } from '../../../domain/reference/digest.ts';
-import type { FoundSignature, FoundSignatures } from '../../../domain/signature/signature.ts';
+import type { Digest } from '../../../domain/image/image-reference.ts';
+import type { FoundSignature, FoundSignatures } from '../../../domain/image/signature.ts';
 import { formatDuration } from '../../../domain/text/duration.ts';
 import type { Client } from '../client/client.ts';
 import { nextQuery } from '../client/next-page.ts';

@@ -12,9 +12,8 @@ import {
 } from '../../../../test/support/registry/cosign.ts';
 import { at, createOciRig } from '../../../../test/support/registry/oci-rig.ts';
 import { type ReferrersMode, serveSignatures } from '../../../../test/support/registry/signature-server.ts';
-import type { Digest } from '../../../domain/reference/digest.ts';
-import { parseImageReference } from '../../../domain/reference/image-reference.ts';
-import { createSignatureJudge } from '../../../domain/signature/signature.ts';
+import { parseImageReference, type Digest } from '../../../domain/image/image-reference.ts';
+import { createSignatureJudge } from '../../../domain/image/signature.ts';
 import { readVerificationKeys } from '../../process/verification-keys.ts';
 
 const rig = createOciRig();

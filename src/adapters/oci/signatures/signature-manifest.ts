@@ -1,6 +1,6 @@
-import { isDigest, type Digest } from '../../../domain/reference/digest.ts';
-import { type FoundSignature, signPredicate } from '../../../domain/signature/signature.ts';
-import { arrayOf, type JsonObject, objectOf, parseJsonObject, stringOf } from '../../../domain/text/json-value.ts';
+import { isDigest, type Digest } from '../../../domain/image/image-reference.ts';
+import { type FoundSignature, signPredicate } from '../../../domain/image/signature.ts';
+import { arrayOf, type JsonObject, objectOf, parseJsonObject, stringOf } from '../../../domain/text/json.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { bundleType, bundleTypes } from './bundle.ts';
 

@@ -6,7 +6,7 @@ import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import { serverCa, type Answer, type HttpServer, type SeenRequest } from '../../../../test/support/http/http-server.ts';
 import { at, createOciRig, failureOf } from '../../../../test/support/registry/oci-rig.ts';
 import { createTestLog } from '../../../../test/support/test-log.ts';
-import { parseImageReference } from '../../../domain/reference/image-reference.ts';
+import { parseImageReference } from '../../../domain/image/image-reference.ts';
 import { createSharedRecords } from '../../files/shared-records.ts';
 import { compactListings, readStoredListing } from './stored-listings.ts';
 

@@ -1,12 +1,12 @@
 import { maxTagListBytes, mostTags, type TagList } from '../../../domain/outside/registry.ts';
-import { isTag } from '../../../domain/reference/reference-grammar.ts';
+import { isTag } from '../../../domain/image/image-reference.ts';
 import { formatDuration } from '../../../domain/text/duration.ts';
 import type { Client } from '../client/client.ts';
 import { etagOf, type RepositoryEndpoint } from '../manifests/manifests.ts';
 import type { WireAnswer } from '../transport/exchange.ts';
 import { RegistryFailure } from '../transport/failure.ts';
 import { requireFound } from '../transport/answer.ts';
-import { parseJsonObject } from '../../../domain/text/json-value.ts';
+import { parseJsonObject } from '../../../domain/text/json.ts';
 import { nextQuery } from '../client/next-page.ts';
 
 /** A page with its ETag. `next` is the query of the page after it. */

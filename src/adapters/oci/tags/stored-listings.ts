@@ -1,8 +1,8 @@
-import { putNewest } from '../../../domain/text/maps.ts';
+import { putNewest } from '../../../domain/text/plain-data.ts';
 import type { SharedRecords } from '../../../domain/outside/record-store.ts';
-import { isTag } from '../../../domain/reference/reference-grammar.ts';
+import { isTag } from '../../../domain/image/image-reference.ts';
 import { createLru } from '../async/lru.ts';
-import { objectOf } from '../../../domain/text/json-value.ts';
+import { objectOf } from '../../../domain/text/json.ts';
 import type { KnownPages, Page } from './list-tags.ts';
 
 /** The pages of one listing in their stored form. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Digest } from '../../../domain/reference/digest.ts';
+import type { Digest } from '../../../domain/image/image-reference.ts';
 import type { WireAnswer } from './exchange.ts';
 import { cut, RegistryFailure } from './failure.ts';
-import { arrayOf, objectOf, parseJsonObject, stringOf } from '../../../domain/text/json-value.ts';
+import { arrayOf, objectOf, parseJsonObject, stringOf } from '../../../domain/text/json.ts';
 
 /** Throws for every status but 200; `missing` completes the message of a 404. */
 export function requireFound(answer: WireAnswer, missing: string): void {

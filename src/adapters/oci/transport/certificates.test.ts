@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { clientPair, serverCa } from '../../../../test/support/http/http-server.ts';
 import { createOciRig, failureOf } from '../../../../test/support/registry/oci-rig.ts';
 import { emptyContent, putImage, serveContent } from '../../../../test/support/registry/registry-content.ts';
-import { parseImageReference } from '../../../domain/reference/image-reference.ts';
+import { parseImageReference } from '../../../domain/image/image-reference.ts';
 import type { SystemTrust } from './certificates.ts';
 
 const rig = createOciRig();

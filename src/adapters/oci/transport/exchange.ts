@@ -6,7 +6,7 @@ import { RegistryFailure } from './failure.ts';
 import { isTlsError, readNetworkError } from './network-errors.ts';
 import type { SentSecrets } from './sent-secrets.ts';
 import { createTickBatches, type TickBatches } from '../async/tick-batches.ts';
-import { abortReasonOf, orAborted } from '../../../domain/concurrency/or-aborted.ts';
+import { abortReasonOf, orAborted } from '../../../domain/concurrency.ts';
 
 export type WireRequest = {
   readonly method: 'GET' | 'HEAD' | 'POST';

@@ -1,5 +1,5 @@
-import { ServiceError, type ErrorCode } from '../../../domain/errors.ts';
-import { familiarReference, type ImageReference } from '../../../domain/reference/image-reference.ts';
+import { ServiceError, type ErrorCode } from '../../../domain/text/errors.ts';
+import { familiarReference, type ImageReference } from '../../../domain/image/image-reference.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 
 /** A registry's failure, without the image. `explain` adds the image for the user. */

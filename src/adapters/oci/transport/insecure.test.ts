@@ -5,7 +5,7 @@ import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import { serverCa, type Answer } from '../../../../test/support/http/http-server.ts';
 import { at, createOciRig, failureOf } from '../../../../test/support/registry/oci-rig.ts';
 import { emptyContent, putImage, serveContent } from '../../../../test/support/registry/registry-content.ts';
-import { type ImageReference, parseImageReference } from '../../../domain/reference/image-reference.ts';
+import { type ImageReference, parseImageReference } from '../../../domain/image/image-reference.ts';
 import { createInsecure } from './insecure.ts';
 
 const rig = createOciRig();

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAddressList, loopback, splitHost, type AddressList } from './address-list.ts';
 import { cachedFor } from '../async/cached-for.ts';
-import { orAborted } from '../../../domain/concurrency/or-aborted.ts';
+import { orAborted } from '../../../domain/concurrency.ts';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 
 export type InsecureOptions = {

@@ -1,4 +1,4 @@
-import { codeOf, connectionFault, unknownAuthority } from '../../../domain/text/error-code.ts';
+import { codeOf, connectionFault, unknownAuthority } from '../../../domain/text/errors.ts';
 import { cut, RegistryFailure } from './failure.ts';
 
 /** Translates Node's connection error into a message with a remedy. */

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../domain/errors.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 import { createAddressList, loopback, splitHost } from './address-list.ts';
 
 export type ProxyOptions = {

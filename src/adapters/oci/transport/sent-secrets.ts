@@ -1,4 +1,4 @@
-import { withoutSecrets } from '../../../domain/text/repeated-secret.ts';
+import { withoutSecrets } from '../../../domain/text/hidden-secrets.ts';
 import { createLru } from '../async/lru.ts';
 
 /** Logins and tokens that were sent to registries. No message may quote them from an answer. */

@@ -3,8 +3,8 @@ import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import { readTagLists, type TagList } from '../../../../test/support/registry/tag-lists.ts';
 import { digestOf } from '../../../../test/support/scene/builders.ts';
 import type { RemoteImage } from '../../../domain/outside/registry.ts';
-import { parseImageReference } from '../../../domain/reference/image-reference.ts';
-import { readTagPolicy, type TagPolicy } from '../../../domain/tags/tag-policy.ts';
+import { parseImageReference } from '../../../domain/image/image-reference.ts';
+import { readTagPolicy, type TagPolicy } from '../../../domain/image/choose-tag.ts';
 import { createCandidateFinder } from './find-candidate.ts';
 
 const lists = readTagLists('careful');

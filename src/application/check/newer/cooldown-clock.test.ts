@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createTestLog } from '../../../../test/support/test-log.ts';
-import type { ImageReference } from '../../../domain/reference/image-reference.ts';
+import type { ImageReference } from '../../../domain/image/image-reference.ts';
 import { createCooldownClock } from './cooldown-clock.ts';
 
 const reference: ImageReference = { registry: 'registry.test', repository: 'web', tag: '1', digest: undefined };

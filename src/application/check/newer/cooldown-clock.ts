@@ -1,7 +1,7 @@
 import type { Now } from '../../../domain/check/sightings.ts';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { Registry } from '../../../domain/outside/registry.ts';
-import type { ImageReference } from '../../../domain/reference/image-reference.ts';
+import type { ImageReference } from '../../../domain/image/image-reference.ts';
 import { formatDuration } from '../../../domain/text/duration.ts';
 import { createFirstTimes } from '../../async/remember.ts';
 

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { createSandboxRegistry } from '../../../../sandbox/registry/registry.ts';
 import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import type { Registry } from '../../../domain/outside/registry.ts';
-import { parseImageReference } from '../../../domain/reference/image-reference.ts';
-import { readTagPolicy, type TagPolicy } from '../../../domain/tags/tag-policy.ts';
+import { parseImageReference } from '../../../domain/image/image-reference.ts';
+import { readTagPolicy, type TagPolicy } from '../../../domain/image/choose-tag.ts';
 import { createCandidateFinder, type FindCandidate } from './find-candidate.ts';
 
 const amd64 = { os: 'linux', architecture: 'amd64', variant: '' };

@@ -1,17 +1,19 @@
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { inSlices } from '../../async/concurrency.ts';
-import type { Registry, RemoteImage } from '../../../domain/outside/registry.ts';
-import { mostTags } from '../../../domain/outside/registry.ts';
-import { runsOn } from '../../../domain/reference/choose-platform.ts';
-import type { Digest } from '../../../domain/reference/digest.ts';
-import { formatReference, type ImageReference } from '../../../domain/reference/image-reference.ts';
-import { formatPlatform, type Platform } from '../../../domain/reference/platform.ts';
+import { mostTags, type Registry, type RemoteImage } from '../../../domain/outside/registry.ts';
+import { runsOn, formatPlatform, type Platform } from '../../../domain/image/platform.ts';
+import { formatReference, type Digest, type ImageReference } from '../../../domain/image/image-reference.ts';
 import { printTime } from '../../../domain/text/duration.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import { ServiceError } from '../../../domain/errors.ts';
-import { chooseTag, hasPattern, lineOf, type TagQuestion } from '../../../domain/tags/choose-tag.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
+import {
+  chooseTag,
+  hasPattern,
+  lineOf,
+  type TagQuestion,
+  type TagCandidate,
+} from '../../../domain/image/choose-tag.ts';
 import { remember, rememberLists } from '../../async/remember.ts';
-import type { TagCandidate } from '../../../domain/tags/tag-policy.ts';
 
 export type CandidateQuestion = Pick<TagQuestion, 'policy' | 'include' | 'exclude'> & {
   readonly reference: ImageReference;

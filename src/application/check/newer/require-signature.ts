@@ -1,8 +1,7 @@
 import type { Verdict, CheckSubject } from '../../../domain/check/verdict.ts';
 import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
 import type { RemoteImage, VerifiedImage } from '../../../domain/outside/registry.ts';
-import type { Digest } from '../../../domain/reference/digest.ts';
-import type { ImageReference } from '../../../domain/reference/image-reference.ts';
+import type { Digest, ImageReference } from '../../../domain/image/image-reference.ts';
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
 import { describeHold } from '../../../domain/decision/hold.ts';
 import {
@@ -10,7 +9,7 @@ import {
   type FoundSignatures,
   type SignatureQuestion,
   type VerificationKey,
-} from '../../../domain/signature/signature.ts';
+} from '../../../domain/image/signature.ts';
 
 type Signed = Pick<ReadOnlyOutside, 'registry' | 'verificationKeys'>;
 

@@ -1,7 +1,6 @@
-import { putNewest } from '../../../domain/text/maps.ts';
-import type { Now } from '../../../domain/check/sightings.ts';
-import type { Digest } from '../../../domain/reference/digest.ts';
-import { type Sighting, withSighting } from '../../../domain/check/sightings.ts';
+import { putNewest } from '../../../domain/text/plain-data.ts';
+import { withSighting, type Now, type Sighting } from '../../../domain/check/sightings.ts';
+import type { Digest } from '../../../domain/image/image-reference.ts';
 import {
   compactSeenTags,
   mostSeenTags,

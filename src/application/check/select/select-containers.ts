@@ -12,7 +12,7 @@ import { imageLabelsIn, noImageLabels, type ImageLabelsOf } from '../../../domai
 import type { ReadOnlyOutside, Clock } from '../../../domain/outside/outside.ts';
 import { entryKeyOf } from '../../../domain/run/session.ts';
 import { unfinishedUpdates, type UnfinishedUpdate } from '../../../domain/recovery/unfinished-update.ts';
-import type { ImageReference } from '../../../domain/reference/image-reference.ts';
+import type { ImageReference } from '../../../domain/image/image-reference.ts';
 import { transactionMarksOf } from '../../../domain/transaction/transaction-mark.ts';
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
 import { summaryOfService } from '../../../domain/swarm/service-summary.ts';
@@ -20,7 +20,7 @@ import type { SwarmService } from '../../../domain/swarm/swarm-service.ts';
 import { listAll, type Listing } from '../../engine/list-all.ts';
 import { createReferenceReader, type ContainerReferences } from './container-references.ts';
 import { createLabelWarnings, createManagerNotes, createServiceWarnings, type UpdaterWarnings } from './warnings.ts';
-import { ServiceError } from '../../../domain/errors.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 
 /** The containers of one request, from one listing. */
 export type SelectedContainers = {

@@ -1,5 +1,5 @@
-import { ServiceError } from '../../../domain/errors.ts';
-import { nearest } from '../../../domain/text/edit-distance.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
+import { nearest } from '../../../domain/text/name-pattern.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { describeError, type ErrorCode, ServiceError } from '../../../domain/errors.ts';
+import { describeError, type ErrorCode, ServiceError } from '../../../domain/text/errors.ts';
 import type { ServiceEvent } from '../../../domain/run/event.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { Member, Reachability } from './member.ts';

@@ -1,4 +1,4 @@
-import { describeError, isBusy } from '../../../domain/errors.ts';
+import { describeError, isBusy } from '../../../domain/text/errors.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { Request } from '../../../domain/run/request.ts';
 import type { Session } from '../../../domain/run/session.ts';

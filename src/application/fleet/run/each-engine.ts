@@ -1,4 +1,4 @@
-import { isBusy } from '../../../domain/errors.ts';
+import { isBusy } from '../../../domain/text/errors.ts';
 import type { EngineRun } from '../../../domain/fleet/engine-run.ts';
 import { type Slot, createSlots } from '../../async/concurrency.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';

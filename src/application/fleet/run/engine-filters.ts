@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../domain/errors.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 import { refuseUnmatched, type UnmatchedFilter } from '../../../domain/check/filters.ts';
 import type { Request } from '../../../domain/run/request.ts';
 import type { Answer } from './each-engine.ts';

@@ -1,8 +1,7 @@
-import { sentence } from '../../../domain/text/sentence.ts';
+import { sentence } from '../../../domain/text/printable.ts';
 import type { ProvingEngine } from '../../../domain/wave/wave-facts.ts';
-import type { Digest } from '../../../domain/reference/digest.ts';
+import { tryParseImageReference, sameRepository, type Digest } from '../../../domain/image/image-reference.ts';
 import { judgeWave } from '../../../domain/wave/wave-rule.ts';
-import { tryParseImageReference, sameRepository } from '../../../domain/reference/image-reference.ts';
 import type { CheckedContainer } from '../../check/checked-container.ts';
 import { candidateDigest } from '../../check/describe-checked.ts';
 import type { ProvenContainer, EngineProof } from '../../engine/proof.ts';

@@ -1,5 +1,5 @@
-import { defined } from '../../../domain/text/defined.ts';
-import { type ErrorCode, ServiceError } from '../../../domain/errors.ts';
+import { defined } from '../../../domain/text/plain-data.ts';
+import { type ErrorCode, ServiceError } from '../../../domain/text/errors.ts';
 import type { EngineRun } from '../../../domain/fleet/engine-run.ts';
 import type { TrackedContainer } from '../../../domain/inventory/inventory.ts';
 import type { Request } from '../../../domain/run/request.ts';
@@ -9,7 +9,7 @@ import type { CheckReport } from '../../check/check.ts';
 import type { ReachedMember } from '../member/member.ts';
 import type { Answer } from './each-engine.ts';
 import { unmatchedEverywhere } from './engine-filters.ts';
-import { isDigest } from '../../../domain/reference/digest.ts';
+import { isDigest } from '../../../domain/image/image-reference.ts';
 import type { CheckedContainer } from '../../check/checked-container.ts';
 
 /** In configured order, independent of the waves. */

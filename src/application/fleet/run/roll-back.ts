@@ -1,5 +1,5 @@
-import { addTo } from '../../../domain/text/maps.ts';
-import { ServiceError } from '../../../domain/errors.ts';
+import { addTo } from '../../../domain/text/plain-data.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 import type { Request } from '../../../domain/run/request.ts';
 import type { Session } from '../../../domain/run/session.ts';
 import type { Application } from '../../application.ts';

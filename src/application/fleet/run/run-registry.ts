@@ -1,6 +1,6 @@
 import { createSharedUse } from '../../async/concurrency.ts';
-import { formatReference } from '../../../domain/reference/image-reference.ts';
-import { formatPlatform } from '../../../domain/reference/platform.ts';
+import { formatReference } from '../../../domain/image/image-reference.ts';
+import { formatPlatform } from '../../../domain/image/platform.ts';
 import type { Registry } from '../../../domain/outside/registry.ts';
 import { remember, rememberLists } from '../../async/remember.ts';
 import type { PartOfRun } from '../../check/part-of-run.ts';

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../domain/errors.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
 import type { ServiceCallOutcome, Swarm, SwarmState } from '../../../domain/outside/swarm.ts';
 import type { SwarmService } from '../../../domain/swarm/swarm-service.ts';

@@ -12,7 +12,7 @@ import { mapConcurrently } from '../../async/concurrency.ts';
 import { waitAtMost } from '../../async/stopped.ts';
 import { swarmTaskLabel } from '../../../domain/check/watch-rules.ts';
 import type { ContainerSummary } from '../../../domain/container/container.ts';
-import { ServiceError } from '../../../domain/errors.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 import type { EngineReader } from '../../../domain/outside/engine-reader.ts';
 
 /** Settings for the services of swarms. */

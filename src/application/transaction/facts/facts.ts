@@ -8,7 +8,7 @@ import {
 import { isAlive, restartPolicyOf, type Container } from '../../../domain/container/container.ts';
 import { isImageId } from '../../../domain/check/container-reference.ts';
 import { hookCommand } from '../../../domain/health/hook.ts';
-import { tryParseImageReference } from '../../../domain/reference/image-reference.ts';
+import { tryParseImageReference } from '../../../domain/image/image-reference.ts';
 import { readJournal, transactionLabel, carriesJournal } from '../../../domain/transaction/journal.ts';
 import type { HookName } from '../../../domain/settings/table/container-labels.ts';
 import type { TransactionMemory } from '../../../domain/transaction/memory/transaction-memory.ts';

@@ -1,20 +1,21 @@
-import { defined } from '../../../domain/text/defined.ts';
+import { defined } from '../../../domain/text/plain-data.ts';
 import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
 import type { Container, Image } from '../../../domain/container/container.ts';
-import { ServiceError } from '../../../domain/errors.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 import { digestsOf } from '../../../domain/container/image-index.ts';
 import type { VerifiedImage } from '../../../domain/outside/registry.ts';
-import { type Digest, isDigest } from '../../../domain/reference/digest.ts';
 import {
+  isDigest,
   formatReference,
-  type ImageReference,
   parseImageReference,
   tryParseImageReference,
   withDigest,
-} from '../../../domain/reference/image-reference.ts';
+  type Digest,
+  type ImageReference,
+} from '../../../domain/image/image-reference.ts';
 import type { PullRequest } from '../../../domain/outside/engine-writer.ts';
 import type { PullProgress } from '../../../domain/run/event.ts';
-import { type Platform, sameArchitecture } from '../../../domain/reference/platform.ts';
+import { type Platform, sameArchitecture } from '../../../domain/image/platform.ts';
 import type { PlannedMember } from '../../../domain/plan/planned-transaction.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';

@@ -1,6 +1,6 @@
 import type { EngineEvent } from '../../../domain/outside/engine-reader.ts';
 import type { Container } from '../../../domain/container/container.ts';
-import { describeError } from '../../../domain/errors.ts';
+import { describeError } from '../../../domain/text/errors.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
 import { exitOf, type ProcessExit } from '../../../domain/health/process-exit.ts';

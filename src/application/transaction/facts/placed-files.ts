@@ -7,7 +7,7 @@ import {
   pathsToLookAt,
   placedFiles,
 } from '../../../domain/container/placed-files.ts';
-import { describeError, ServiceError } from '../../../domain/errors.ts';
+import { describeError, ServiceError } from '../../../domain/text/errors.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import type { Member } from '../../../domain/transaction/facts.ts';

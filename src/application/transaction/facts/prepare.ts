@@ -1,7 +1,13 @@
-import { defined } from '../../../domain/text/defined.ts';
+import { defined } from '../../../domain/text/plain-data.ts';
 import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
 import { getsFreshVolumes } from '../../../domain/plan/replacement-options.ts';
-import { runsOn } from '../../../domain/reference/choose-platform.ts';
+import {
+  runsOn,
+  formatPlatform,
+  sameArchitecture,
+  samePlatform,
+  type Platform,
+} from '../../../domain/image/platform.ts';
 import { supportsApi } from '../../../domain/container/api-version.ts';
 import {
   type Container,
@@ -15,17 +21,12 @@ import { recipeFor } from '../../../domain/container/recipe/container-recipe.ts'
 import { endpointsOf } from '../../../domain/container/recipe/network/endpoints.ts';
 import { composeImageLabel, labelsToBe } from '../../../domain/container/recipe/own-config.ts';
 import type { ContainerRecipe } from '../../../domain/container/recipe/request/request.ts';
-import { ServiceError } from '../../../domain/errors.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 import type { HealthProbe } from '../../../domain/settings/values/health-probe.ts';
-import {
-  digestOfRepository,
-  engineReference,
-  tryParseImageReference,
-} from '../../../domain/reference/image-reference.ts';
+import { digestOfRepository, engineReference, tryParseImageReference } from '../../../domain/image/image-reference.ts';
 import { effectiveSettings } from '../../../domain/settings/effective-settings.ts';
 import { labelValuesOf, readLabels } from '../../../domain/settings/labels.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
-import { formatPlatform, type Platform, sameArchitecture, samePlatform } from '../../../domain/reference/platform.ts';
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
 import type { PlannedMember, PlannedTransaction } from '../../../domain/plan/planned-transaction.ts';
 import { composeReferenceOf } from '../../../domain/plan/compose-file.ts';

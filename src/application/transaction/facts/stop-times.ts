@@ -1,4 +1,4 @@
-import { describeError } from '../../../domain/errors.ts';
+import { describeError } from '../../../domain/text/errors.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 
 /** The times at which stops of containers were sent, by the engine's clock. */

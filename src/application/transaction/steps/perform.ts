@@ -1,5 +1,5 @@
 import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
-import { describeError, ServiceError } from '../../../domain/errors.ts';
+import { describeError, ServiceError } from '../../../domain/text/errors.ts';
 import type { Step, StepKind, StepOf } from '../../../domain/transaction/step.ts';
 import { memberOf, nothingPrepared, type Performed, type StepContext } from './step-context.ts';
 import { longestPendingStopMs, stopAndHealthPolicyOf } from '../../health/stop-and-health-policy.ts';

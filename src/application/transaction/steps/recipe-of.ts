@@ -9,7 +9,7 @@ import type { Member } from '../../../domain/transaction/facts.ts';
 import type { OpenTransaction } from '../facts/open-transaction.ts';
 import type { PreparedMember, PreparedTransaction } from '../facts/prepare.ts';
 import type { StepContext } from './step-context.ts';
-import { engineReference, tryParseImageReference } from '../../../domain/reference/image-reference.ts';
+import { engineReference, tryParseImageReference } from '../../../domain/image/image-reference.ts';
 
 type RecipeParts = {
   readonly prepared: PreparedTransaction;

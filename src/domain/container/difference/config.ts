@@ -1,9 +1,9 @@
-import { sameToEngine } from '../../text/canonical.ts';
+import { sameToEngine } from '../../text/json.ts';
 import type { ContainerConfig, ImageConfig } from '../container-settings.ts';
 import { sharesNetwork } from '../recipe/network/network-mode.ts';
 import { entrypointOf, isInherited, linesByName, composeImageLabel } from '../recipe/own-config.ts';
 import { isJournalLabel } from '../../transaction/journal.ts';
-import { journalPrefix } from '../label-names.ts';
+import { journalPrefix } from '../../image/image-labels.ts';
 import {
   allKeys,
   compare,

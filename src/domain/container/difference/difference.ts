@@ -1,4 +1,4 @@
-import { canonical, sameToEngine } from '../../text/canonical.ts';
+import { canonical, sameToEngine } from '../../text/json.ts';
 import type { Container, Image } from '../container.ts';
 import { printable } from '../../text/printable.ts';
 

@@ -2,7 +2,7 @@ import { endpointsFor } from './network/endpoints.ts';
 import { hostConfigFor } from './host-config.ts';
 import { ownConfig } from './own-config.ts';
 import { type KnownRequest, type RecipeRequest, type ContainerRecipe, refusal } from './request/request.ts';
-import { normalisePlatform, type Platform } from '../../reference/platform.ts';
+import { normalisePlatform, type Platform } from '../../image/platform.ts';
 
 /**
  * The container's settings without the values inherited from its old image, so that it inherits the new image's:

@@ -1,10 +1,10 @@
-import { addTo } from '../../text/maps.ts';
+import { addTo } from '../../text/plain-data.ts';
 import { supportsApi } from '../api-version.ts';
-import { sameToEngine } from '../../text/canonical.ts';
+import { sameToEngine } from '../../text/json.ts';
 import { hasHostNetwork, sharesNetwork } from './network/network-mode.ts';
 import { applyRules, type FieldRule, type KnownRequest } from './request/request.ts';
 import type { Image, Container } from '../container.ts';
-import { journalPrefix, type Labels } from '../label-names.ts';
+import { journalPrefix, type Labels } from '../../image/image-labels.ts';
 import { pinnedPathsLabel, pinnedPaths } from './volumes/mounts.ts';
 
 /** The container's `Config` without values inherited from its image. */

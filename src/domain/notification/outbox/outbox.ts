@@ -1,4 +1,4 @@
-import { putNewest } from '../../text/maps.ts';
+import { putNewest } from '../../text/plain-data.ts';
 import type { Message } from '../message.ts';
 import type { MessageHold, OutboxRecord } from './record.ts';
 

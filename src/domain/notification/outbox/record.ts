@@ -8,7 +8,7 @@ import {
   type MessageSection,
   type RunOccasion,
 } from '../message.ts';
-import { isJsonObject, type JsonObject, parseJson } from '../../text/json-value.ts';
+import { isJsonObject, type JsonObject, parseJson } from '../../text/json.ts';
 
 /** Why a message is on hold, to be sent together with others. */
 export type MessageHold = 'quiet' | 'digest';

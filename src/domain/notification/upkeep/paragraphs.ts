@@ -1,12 +1,12 @@
 import { formatDuration } from '../../text/duration.ts';
-import { familiarReference, tryParseImageReference } from '../../reference/image-reference.ts';
+import { familiarReference, tryParseImageReference } from '../../image/image-reference.ts';
 import { printable } from '../../text/printable.ts';
 import { type ContainerOutcome, entryKeyOf, type OutcomeKind } from '../../run/session.ts';
 import type { Heading, MessageLevel } from '../message.ts';
 import type { RunFacts } from '../run-facts.ts';
-import { linksOf } from '../../container/image-source.ts';
-import { versionOf } from '../../container/image-labels.ts';
-import { telltaleLines } from '../../text/log-tail.ts';
+import { linksOf } from '../../image/image-source.ts';
+import { versionOf } from '../../image/image-labels.ts';
+import { telltaleLines } from '../../text/hidden-secrets.ts';
 import { formatMoment } from '../template/time/format.ts';
 import { Moment } from '../template/time/moment.ts';
 import { shortId } from '../../container/container.ts';

@@ -1,7 +1,7 @@
-import { familiarReference, tryParseImageReference } from '../../reference/image-reference.ts';
+import { familiarReference, tryParseImageReference } from '../../image/image-reference.ts';
 import type { ContainerOutcome } from '../../run/session.ts';
 import { shortId } from '../../container/container.ts';
-import { telltaleLines } from '../../text/log-tail.ts';
+import { telltaleLines } from '../../text/hidden-secrets.ts';
 import { formatDuration } from '../../text/duration.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { Moment, zeroUnixMs } from '../template/time/moment.ts';

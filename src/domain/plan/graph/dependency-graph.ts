@@ -1,5 +1,5 @@
 import type { Container } from '../../container/container.ts';
-import { addTo } from '../../text/maps.ts';
+import { addTo } from '../../text/plain-data.ts';
 import type { HardDependency } from './hard-dependencies.ts';
 import type { SoftDependency } from './soft-dependencies.ts';
 

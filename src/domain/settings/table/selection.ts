@@ -1,4 +1,4 @@
-import { parseLabelPair } from '../../container/label-pair.ts';
+import { parseLabelPair } from '../../image/image-labels.ts';
 import type { Acceptance } from './option.ts';
 import { optionTable, type ServiceOptionParts } from './option-table.ts';
 

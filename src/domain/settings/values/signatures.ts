@@ -1,5 +1,5 @@
-import { repositoryKey, tryParseImageReference } from '../../reference/image-reference.ts';
-import type { AllowedIdentity, RequiredAnnotation } from '../../signature/signature.ts';
+import { repositoryKey, tryParseImageReference } from '../../image/image-reference.ts';
+import type { AllowedIdentity, RequiredAnnotation } from '../../image/signature.ts';
 import type { ValueKind } from './label-values.ts';
 import type { UnreadableRule } from './versions.ts';
 

@@ -1,4 +1,4 @@
-import { readTagFilter, readTagPolicy, type TagFilter, type TagPolicy } from '../../tags/tag-policy.ts';
+import { readTagFilter, readTagPolicy, type TagFilter, type TagPolicy } from '../../image/choose-tag.ts';
 import type { ValueKind } from './label-values.ts';
 import { type ApprovalFrom, readApproval } from '../../decision/approval.ts';
 import { parseWindows, type Window } from '../../window/window-grammar.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Platform } from '../../reference/platform.ts';
+import type { Platform } from '../../image/platform.ts';
 import { newPlatforms } from './new-platforms.ts';
 
 const on = (architecture: string, variant = ''): Platform => ({ os: 'linux', architecture, variant });

@@ -1,4 +1,4 @@
-import type { Platform } from '../../reference/platform.ts';
+import type { Platform } from '../../image/platform.ts';
 
 /**
  * The platforms to write into a spec with its new image. Undefined if the spec keeps its own. Docker's client writes an

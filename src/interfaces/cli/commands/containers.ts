@@ -1,5 +1,5 @@
-import { ServiceError } from '../../../domain/errors.ts';
-import { isJsonObject, type JsonObject } from '../../../domain/text/json-value.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
+import { isJsonObject, type JsonObject } from '../../../domain/text/json.ts';
 import { forgivingPattern, suggestionFor } from '../../../domain/check/filters.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 import { exitCodes, type ReadCommand } from '../context/context.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createCommandScene } from '../../../../test/support/scene/command-scene.ts';
 import { containerOutcome, session } from '../../../../test/support/scene/fake-application.ts';
-import { ServiceError } from '../../../domain/errors.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 import { createDemo } from './demo.ts';
 
 function stageOf(stories: readonly (readonly string[])[]) {

@@ -1,4 +1,4 @@
-import { isBusy } from '../../../domain/errors.ts';
+import { isBusy } from '../../../domain/text/errors.ts';
 import type { OutcomeKind, Session } from '../../../domain/run/session.ts';
 import { exitCodes, type CommandContext, type CommandFunction, type ServedApi } from '../context/context.ts';
 import { printLines } from '../render/print.ts';

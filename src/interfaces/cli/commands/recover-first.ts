@@ -1,5 +1,5 @@
 import { shownName } from '../../../domain/run/session.ts';
-import { describeWithRemedy, type ErrorCode, ServiceError } from '../../../domain/errors.ts';
+import { describeWithRemedy, type ErrorCode, ServiceError } from '../../../domain/text/errors.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { RecoveryReport, CommandContext } from '../context/context.ts';
 import { codesOfRecovery, type ResultCode } from '../context/exit-code.ts';

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../domain/errors.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import type { CommandContext } from '../context/context.ts';
 import { codesOfRecovery, worstCode } from '../context/exit-code.ts';

@@ -1,6 +1,6 @@
 import { type CommandContext, exitCodes } from '../context/context.ts';
 import { codesOfSession, worstCode } from '../context/exit-code.ts';
-import { ServiceError } from '../../../domain/errors.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 import { withProgress } from '../render/progress.ts';
 import { recoverFirst } from './recover-first.ts';
 import { showSession } from '../render/show-session.ts';

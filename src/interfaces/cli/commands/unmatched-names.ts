@@ -1,8 +1,7 @@
 import { commands } from '../../../config/declaration/commands.ts';
 import { nearestCommand } from '../../../config/read/nearest-command.ts';
-import { nearest } from '../../../domain/text/edit-distance.ts';
-import { describeError, ServiceError } from '../../../domain/errors.ts';
-import { namePattern } from '../../../domain/text/name-pattern.ts';
+import { nearest, namePattern } from '../../../domain/text/name-pattern.ts';
+import { describeError, ServiceError } from '../../../domain/text/errors.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 import type { CommandContext } from '../context/context.ts';
 import { failureLines, printLines, styleFor } from '../render/print.ts';

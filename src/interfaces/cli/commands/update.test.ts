@@ -9,7 +9,7 @@ import {
   session,
 } from '../../../../test/support/scene/fake-application.ts';
 import type { FakeTerminalOptions } from '../../../../test/support/scene/fake-terminal.ts';
-import { ServiceError } from '../../../domain/errors.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 import type { ContainerOutcome } from '../../../domain/run/session.ts';
 import type { PlannedMember } from '../../../domain/plan/planned-transaction.ts';
 import { runReportingFailures } from '../cli.ts';

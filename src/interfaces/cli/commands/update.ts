@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../domain/errors.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 import { exitCodes, type CommandContext } from '../context/context.ts';
 import { planDocument, rehearsalDocument } from '../context/documents.ts';
 import { codesOfCheck, codesOfSession, worstCode } from '../context/exit-code.ts';

@@ -1,12 +1,12 @@
 import type { Application } from '../../../application/application.ts';
 import { refuseUnmatched } from '../../../domain/check/filters.ts';
 import type { Decision, DecisionFault, DecisionRequest } from '../../../domain/decision/decisions.ts';
-import { ServiceError } from '../../../domain/errors.ts';
-import { type Digest, parseDigest } from '../../../domain/reference/digest.ts';
-import type { JsonObject } from '../../../domain/text/json-value.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
+import { type Digest, parseDigest } from '../../../domain/image/image-reference.ts';
+import type { JsonObject } from '../../../domain/text/json.ts';
 import type { RunningService } from '../../../domain/run/running-service.ts';
 import { namePattern } from '../../../domain/text/name-pattern.ts';
-import { defined } from '../../../domain/text/defined.ts';
+import { defined } from '../../../domain/text/plain-data.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { parseTimestamp, toTimestamp } from '../../json/timestamps.ts';
 import { engineOf, listOf, rawTextOf } from './fields.ts';

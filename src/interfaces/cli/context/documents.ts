@@ -1,5 +1,5 @@
 import { formatDuration } from '../../../domain/text/duration.ts';
-import { describeError, ServiceError } from '../../../domain/errors.ts';
+import { describeError, ServiceError } from '../../../domain/text/errors.ts';
 import { type Session, summarise } from '../../../domain/run/session.ts';
 import { checkedEntry, enginesField, outcomeEntry, unfinishedField } from '../../json/entries.ts';
 import { replyFields } from '../../json/timestamps.ts';

@@ -1,5 +1,5 @@
-import { ServiceError } from '../../../domain/errors.ts';
-import { isJsonObject, type JsonObject } from '../../../domain/text/json-value.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
+import { isJsonObject, type JsonObject } from '../../../domain/text/json.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 
 /** The objects of a list in a document. Throws `service-invalid` if there is no such list. */

@@ -1,5 +1,5 @@
 import { isStaleness } from '../words/wording.ts';
-import { isJsonObject, type JsonObject } from '../../../domain/text/json-value.ts';
+import { isJsonObject, type JsonObject } from '../../../domain/text/json.ts';
 import { engineOf, listOf, numberOf, rawTextOf } from './fields.ts';
 import type { ConfigView, ContainersView, ContainerView, Finding, PastOutcome, PastRun } from './views.ts';
 

@@ -1,6 +1,6 @@
 import type { Staleness } from '../../../domain/check/verdict.ts';
 import type { UnfinishedUpdate } from '../../../domain/recovery/unfinished-update.ts';
-import type { JsonObject } from '../../../domain/text/json-value.ts';
+import type { JsonObject } from '../../../domain/text/json.ts';
 import type { OutcomeKind } from '../../../domain/run/session.ts';
 import type { ConfiguredOption } from '../../json/configuration.ts';
 

@@ -1,7 +1,7 @@
 import { shownName } from '../../../domain/run/session.ts';
 import type { Application } from '../../../application/application.ts';
 import type { Settings } from '../../../config/read/process-settings.ts';
-import { shortDigest } from '../../../domain/reference/digest.ts';
+import { shortDigest } from '../../../domain/image/image-reference.ts';
 import type { ServiceEvent } from '../../../domain/run/event.ts';
 import type { Log, LogFields } from '../../../domain/outside/outside.ts';
 import { printable } from '../../../domain/text/printable.ts';

@@ -1,7 +1,7 @@
 import { shownName } from '../../../domain/run/session.ts';
-import { shortDigest } from '../../../domain/reference/digest.ts';
+import { shortDigest } from '../../../domain/image/image-reference.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import { isJsonObject, type JsonObject } from '../../../domain/text/json-value.ts';
+import { isJsonObject, type JsonObject } from '../../../domain/text/json.ts';
 import { outcomeWording, formatDowntime, sayResult, startWord } from '../words/wording.ts';
 import { numberOf, textOf } from '../context/fields.ts';
 import type { Style, StyleName } from '../terminal/style.ts';

@@ -1,4 +1,4 @@
-import { shortDigest } from '../../../domain/reference/digest.ts';
+import { shortDigest } from '../../../domain/image/image-reference.ts';
 import type { PlannedService } from '../../../domain/swarm/update/service-update.ts';
 import { digestIn } from '../../../domain/swarm/service-image.ts';
 import { printable } from '../../../domain/text/printable.ts';

@@ -1,5 +1,5 @@
 import { shortId } from '../../../domain/container/container.ts';
-import { familiarReference, tryParseImageReference } from '../../../domain/reference/image-reference.ts';
+import { familiarReference, tryParseImageReference } from '../../../domain/image/image-reference.ts';
 import { printable, printableJson } from '../../../domain/text/printable.ts';
 import type { ContainerOutcome, OutcomeKind, Session } from '../../../domain/run/session.ts';
 import type { CommandContext } from '../context/context.ts';

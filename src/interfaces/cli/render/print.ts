@@ -1,5 +1,5 @@
 import type { Settings } from '../../../config/read/process-settings.ts';
-import { describeError, ServiceError } from '../../../domain/errors.ts';
+import { describeError, ServiceError } from '../../../domain/text/errors.ts';
 import { printable, printableJson } from '../../../domain/text/printable.ts';
 import type { Document } from '../context/documents.ts';
 import { createStyle, type Style } from '../terminal/style.ts';

@@ -1,4 +1,4 @@
-import { defined } from '../../../domain/text/defined.ts';
+import { defined } from '../../../domain/text/plain-data.ts';
 import { imageChange, versionCell, type Versions } from '../words/version-cell.ts';
 import type { Cell } from '../terminal/cell.ts';
 import { formatDuration } from '../../../domain/text/duration.ts';

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createCommandScene } from '../../../../test/support/scene/command-scene.ts';
 import { createSandboxScene } from '../../../../test/support/scene/sandbox-outside.ts';
 import { createApplication } from '../../../application/create-application.ts';
-import { ServiceError } from '../../../domain/errors.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 import { defaultSettings } from '../../../domain/settings/service-settings.ts';
 import { logStart } from './start-lines.ts';
 

@@ -1,4 +1,4 @@
-import { describeError, ServiceError } from '../../../domain/errors.ts';
+import { describeError, ServiceError } from '../../../domain/text/errors.ts';
 import type { EngineKind } from '../../../domain/fleet/engine-state.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { CommandContext } from '../context/context.ts';

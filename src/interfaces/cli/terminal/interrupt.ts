@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../domain/errors.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 import type { ServiceEvent } from '../../../domain/run/event.ts';
 import { printable } from '../../../domain/text/printable.ts';
 

@@ -1,6 +1,6 @@
 import { readFileSync, type Stats, statSync } from 'node:fs';
 import type { Log } from '../../../domain/outside/outside.ts';
-import { describeError } from '../../../domain/errors.ts';
+import { describeError } from '../../../domain/text/errors.ts';
 
 /**
  * Content of one or more files, read again when one of them changes. Each call compares the files, which

@@ -1,7 +1,7 @@
 import { heldBecause, unknownBecause } from '../../../domain/decision/hold.ts';
 import { engineRunResults } from '../../../domain/fleet/engine-run.ts';
 import { candidateKinds } from '../../../domain/decision/approval.ts';
-import { versionChanges } from '../../../domain/container/image-labels.ts';
+import { versionChanges } from '../../../domain/image/image-labels.ts';
 import { entryKinds, outcomeKinds } from '../../../domain/run/session.ts';
 import { array, oneOf, type Fields, integer, map, object, text, time } from './schemas.ts';
 

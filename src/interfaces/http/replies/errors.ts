@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { type ErrorCode, ServiceError } from '../../../domain/errors.ts';
+import { type ErrorCode, ServiceError } from '../../../domain/text/errors.ts';
 import { toWholeSeconds } from '../../json/timestamps.ts';
 
 /** A reply other than success. Its message is for the client and names nothing internal. */

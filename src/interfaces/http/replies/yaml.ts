@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../../domain/text/json-value.ts';
+import { isJsonObject } from '../../../domain/text/json.ts';
 
 /** JSON data as YAML 1.2 in block style. Strings are quoted as in JSON, which is a subset of YAML. */
 export function toYaml(value: unknown): string {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { type JsonObject, parseJsonObject } from '../../../domain/text/json-value.ts';
+import { type JsonObject, parseJsonObject } from '../../../domain/text/json.ts';
 import { HttpError } from '../replies/errors.ts';
 
 /** Keeps the body of a request, which is discarded otherwise. Call it before the body is read. */

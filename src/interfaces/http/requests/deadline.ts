@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../../domain/outside/outside.ts';
-import { ServiceError } from '../../../domain/errors.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 
 /** A signal that aborts after a time, or when it is cancelled. */
 export type Deadline = {

@@ -1,5 +1,5 @@
 import type { EngineState } from '../../../domain/fleet/engine-state.ts';
-import { matchesReference, tryParseImageReference } from '../../../domain/reference/image-reference.ts';
+import { matchesReference, tryParseImageReference } from '../../../domain/image/image-reference.ts';
 import { parseDuration } from '../../../domain/text/duration.ts';
 import { sizeOfPatterns } from '../../../domain/text/name-pattern.ts';
 import { quoted } from '../../../domain/text/printable.ts';

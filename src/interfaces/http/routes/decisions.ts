@@ -1,6 +1,6 @@
 import { type DecisionFault, type DecisionKind, decisionKinds } from '../../../domain/decision/decisions.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import type { JsonObject } from '../../../domain/text/json-value.ts';
+import type { JsonObject } from '../../../domain/text/json.ts';
 import { decisionEntry } from '../../json/entries.ts';
 import { parseTimestamp, replyFields } from '../../json/timestamps.ts';
 import { HttpError } from '../replies/errors.ts';

@@ -1,4 +1,4 @@
-import { describeError } from '../../../domain/errors.ts';
+import { describeError } from '../../../domain/text/errors.ts';
 import { shownName } from '../../../domain/run/session.ts';
 import { startDeadline } from '../requests/deadline.ts';
 import { HttpError, internalError, problemOf } from '../replies/errors.ts';

@@ -1,4 +1,4 @@
-import { editDistance } from '../../../domain/text/edit-distance.ts';
+import { editDistance } from '../../../domain/text/name-pattern.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import type { Log } from '../../../domain/outside/outside.ts';
 import { HttpError } from '../replies/errors.ts';

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ServiceError } from '../../../domain/errors.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
 

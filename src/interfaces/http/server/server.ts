@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, IncomingMessage, type Server, type ServerOptions } from 'node:http';
-import { describeError } from '../../../domain/errors.ts';
+import { describeError } from '../../../domain/text/errors.ts';
 import { createAccessLog } from '../guards/access-log.ts';
 import { answerConnect } from './connect-request.ts';
 import { type Connections, trackConnections } from './connections.ts';

@@ -1,8 +1,7 @@
-import type { Server } from 'node:https';
-import { createServer } from 'node:https';
+import { createServer, type Server } from 'node:https';
 import type { IncomingMessage, ServerOptions } from 'node:http';
 import { createSecureContext } from 'node:tls';
-import { ServiceError } from '../../../domain/errors.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 import type { Log } from '../../../domain/outside/outside.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import type { TlsFiles } from '../../../domain/settings/http-settings.ts';

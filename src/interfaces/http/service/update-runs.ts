@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { formatDuration } from '../../../domain/text/duration.ts';
-import { isBusy, ServiceError } from '../../../domain/errors.ts';
+import { isBusy, ServiceError } from '../../../domain/text/errors.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { Session } from '../../../domain/run/session.ts';
 import { startDeadline } from '../requests/deadline.ts';

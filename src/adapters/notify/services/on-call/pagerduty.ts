@@ -2,7 +2,7 @@ import { choice, define, jsonObject, text, type Parameter } from '../../url/para
 import { authorityOf } from '../../url/parts.ts';
 import { jsonPost, orNone } from '../../wire/bodies.ts';
 import { cutLine, cutText } from '../../wire/split.ts';
-import { isJsonObject, parseJson } from '../../../../domain/text/json-value.ts';
+import { isJsonObject, parseJson } from '../../../../domain/text/json.ts';
 import { requiredMatch } from '../../service/address.ts';
 import { defineService } from '../../service/service.ts';
 import { titledText } from '../../service/texts.ts';

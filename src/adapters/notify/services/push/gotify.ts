@@ -1,5 +1,5 @@
 import type { Message } from '../../../../domain/notification/message.ts';
-import { isJsonObject } from '../../../../domain/text/json-value.ts';
+import { isJsonObject } from '../../../../domain/text/json.ts';
 import { define, flag, integer, jsonObject, text, type Parameter } from '../../url/parameters.ts';
 import { formOf, jsonPost, orNone } from '../../wire/bodies.ts';
 import { expectJson } from '../../wire/check-answer.ts';

@@ -1,6 +1,6 @@
 import { supportsApi } from '../../api-version.ts';
 import { isAlive, type Network } from '../../container.ts';
-import { canonical } from '../../../text/canonical.ts';
+import { canonical } from '../../../text/json.ts';
 import type { Endpoint } from '../../container-settings.ts';
 import { quoted } from '../../../text/printable.ts';
 import { endpointSysctls, splitSysctls } from './interface-sysctls.ts';

@@ -1,7 +1,7 @@
 import type { Container, Image, Network } from '../../container.ts';
 import type { Endpoint } from '../../container-settings.ts';
-import type { Platform } from '../../../reference/platform.ts';
-import { ServiceError } from '../../../errors.ts';
+import type { Platform } from '../../../image/platform.ts';
+import { ServiceError } from '../../../text/errors.ts';
 import { quoted } from '../../../text/printable.ts';
 
 /** Input of `recipeFor()`. */

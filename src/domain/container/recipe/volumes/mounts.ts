@@ -1,7 +1,7 @@
 import type { Container } from '../../container.ts';
 import type { HostConfig } from '../../container-settings.ts';
-import { journalPrefix } from '../../label-names.ts';
-import { parseJson } from '../../../text/json-value.ts';
+import { journalPrefix } from '../../../image/image-labels.ts';
+import { parseJson } from '../../../text/json.ts';
 import { anonymousVolumes, bindTarget, cleanPath, volumeAt } from './anonymous-volumes.ts';
 import { refusal } from '../request/request.ts';
 

@@ -1,4 +1,4 @@
-import { nearest } from '../../../text/edit-distance.ts';
+import { nearest } from '../../../text/name-pattern.ts';
 import { TemplateError } from '../values/fault.ts';
 import { charCode, readNumber, unquote } from './literals.ts';
 import type { Token } from './lex.ts';

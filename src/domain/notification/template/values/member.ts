@@ -1,5 +1,5 @@
 import { shortId } from '../../../container/container.ts';
-import { nearest } from '../../../text/edit-distance.ts';
+import { nearest } from '../../../text/name-pattern.ts';
 import { TemplateError } from './fault.ts';
 import { Moment } from '../time/moment.ts';
 import { momentMethods } from './methods.ts';

@@ -1,5 +1,5 @@
 import { type NotifyContext, problemLines } from './notify-context.ts';
-import { ServiceError } from '../../../../domain/errors.ts';
+import { ServiceError } from '../../../../domain/text/errors.ts';
 import type { Message, Target } from '../../../../domain/notification/message.ts';
 import { printable, quoted } from '../../../../domain/text/printable.ts';
 import { exitCodes } from '../../context/context.ts';

@@ -1,5 +1,5 @@
 import { stalenesses } from '../../../../domain/check/verdict.ts';
-import { ServiceError } from '../../../../domain/errors.ts';
+import { ServiceError } from '../../../../domain/text/errors.ts';
 import { checkedEntry, enginesField as enginesEntry } from '../../../json/entries.ts';
 import { startDeadline } from '../../requests/deadline.ts';
 import { HttpError } from '../../replies/errors.ts';

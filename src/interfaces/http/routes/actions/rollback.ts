@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../../domain/errors.ts';
+import { ServiceError } from '../../../../domain/text/errors.ts';
 import type { Clock } from '../../../../domain/outside/outside.ts';
 import { HttpError } from '../../replies/errors.ts';
 import { acceptedSchema, resultSchema } from '../../replies/update-result.ts';

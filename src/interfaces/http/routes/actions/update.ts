@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { ServiceError } from '../../../../domain/errors.ts';
+import { ServiceError } from '../../../../domain/text/errors.ts';
 import { planEntries } from '../../../json/plan-entries.ts';
 import { HttpError } from '../../replies/errors.ts';
 import { acceptedSchema, resultOrPlanSchema } from '../../replies/update-result.ts';

@@ -1,6 +1,5 @@
-import { areInherited } from './image-labels.ts';
-import { labelOf, type Labels } from './label-names.ts';
-import { tryParseImageReference } from '../reference/image-reference.ts';
+import { areInherited, labelOf, type Labels } from './image-labels.ts';
+import { tryParseImageReference } from './image-reference.ts';
 
 export type SourceFacts = {
   /** Labels of the image; undefined when they are not known. */

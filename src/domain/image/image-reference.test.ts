@@ -2,8 +2,6 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyText } from '../../../test/support/any-text.ts';
 import { fixtureTable } from '../../../test/support/fixture-table.ts';
-import type { Digest } from './digest.ts';
-import { ServiceError } from '../errors.ts';
 import {
   digestOfRepository,
   engineReference,
@@ -15,8 +13,10 @@ import {
   sameRepository,
   tryParseImageReference,
   withDigest,
+  type Digest,
   type ImageReference,
 } from './image-reference.ts';
+import { ServiceError } from '../text/errors.ts';
 
 const digest: Digest = `sha256:${'ab'.repeat(32)}`;
 const other: Digest = `sha256:${'cd'.repeat(32)}`;

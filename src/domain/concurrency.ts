@@ -1,7 +1,5 @@
-import { abortReasonOf } from './or-aborted.ts';
-
 /** Limits concurrent work. Further callers wait in the order of arrival. */
-export type Slots = {
+type Slots = {
   readonly use: <Value>(work: () => Promise<Value>, signal?: AbortSignal) => Promise<Value>;
   /** Sets the limit until the next call: at least one, at most the initial size. */
   readonly limit: (most: number) => void;
@@ -55,4 +53,24 @@ export function createSlots(size: number, onWait: (waiting: number) => void = ()
       next();
     }
   }
+}
+
+/** Waits for a promise until the signal aborts, then rejects with the signal's reason, or with the error of `why`. */
+export function orAborted<Value>(
+  promise: Promise<Value>,
+  signal: AbortSignal | undefined,
+  why: (signal: AbortSignal) => Error = abortReasonOf,
+): Promise<Value> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const leave = (): void => reject(why(signal));
+    if (signal.aborted) leave();
+    signal.addEventListener('abort', leave, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+  });
+}
+
+/** The reason given to `abort()`. */
+export function abortReasonOf(signal: AbortSignal | undefined): Error {
+  return signal?.reason as Error;
 }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isDigest, parseDigest, shortDigest } from './digest.ts';
+import { isDigest, parseDigest, shortDigest } from './image-reference.ts';
 
 const sha256 = `sha256:${'0123456789abcdef'.repeat(4)}`;
 const sha512 = `sha512:${'0123456789abcdef'.repeat(8)}`;

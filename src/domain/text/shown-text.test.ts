@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isPlainPath, withoutSecretParts } from './shown-text.ts';
+import { isPlainPath, withoutSecretParts } from './hidden-secrets.ts';
 
 test.each([
   ['http://me:hunter2@h/', 'http://***@h/'],

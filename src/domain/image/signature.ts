@@ -1,12 +1,12 @@
-import { type Digest, isDigest } from '../reference/digest.ts';
 import {
+  isDigest,
   familiarReference,
   repositoryKey,
   tryParseImageReference,
+  type Digest,
   type ImageReference,
-} from '../reference/image-reference.ts';
-import { arrayOf, type JsonObject, objectOf, parseJsonObject, stringOf } from '../text/json-value.ts';
-import { doubtIn } from '../text/one-reading.ts';
+} from './image-reference.ts';
+import { arrayOf, objectOf, parseJsonObject, stringOf, doubtIn, type JsonObject } from '../text/json.ts';
 import { quoted } from '../text/printable.ts';
 
 /**

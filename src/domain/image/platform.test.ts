@@ -1,8 +1,15 @@
-import { alternativesTo, choosePlatform, runsOn } from './choose-platform.ts';
+import {
+  alternativesTo,
+  choosePlatform,
+  runsOn,
+  formatPlatform,
+  normalisePlatform,
+  samePlatform,
+  type Platform,
+} from './platform.ts';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fixtureTable } from '../../../test/support/fixture-table.ts';
-import { formatPlatform, normalisePlatform, samePlatform, type Platform } from './platform.ts';
 
 describe('normalisePlatform()', () => {
   test.each(fixtureTable('platform-spellings.txt'))('reads %s as %s', (written, expected) => {

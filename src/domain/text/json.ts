@@ -1,7 +1,72 @@
-import { parseJson } from './json-value.ts';
+/** A JSON object from outside, with unknown fields. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Undefined unless the text is JSON. The parser's error is dropped, because it quotes the text. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Undefined unless the text is a JSON object. */
+export function parseJsonObject(text: { toString(): string }): JsonObject | undefined {
+  return objectOf(parseJson(text.toString()));
+}
+
+export function objectOf(value: unknown): JsonObject | undefined {
+  return isJsonObject(value) ? value : undefined;
+}
+
+export function stringOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function arrayOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** A whole number from 0 that is exact. */
+export function isWholeNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+/**
+ * A text that is equal for values that the engine treats alike. Engines print an unset field as null, an empty list,
+ * object or string, 0, false, or not at all: the text of all these is empty. The order of an object's fields does not
+ * count; the order of a list does.
+ */
+export function canonical(value: unknown): string {
+  const kept = compact(value);
+  return kept === undefined ? '' : JSON.stringify(kept);
+}
+
+export function sameToEngine(a: unknown, b: unknown): boolean {
+  return canonical(a) === canonical(b);
+}
+
+function compact(value: unknown): unknown {
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map((item) => compactItem(item));
+  if (typeof value !== 'object' || value === null) return value === 0 || value === '' ? undefined : value || undefined;
+  const entries = Object.entries(value)
+    .map(([field, item]) => [field, compact(item)] as const)
+    .filter(([, item]) => item !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
+
+/** An empty item has a place in its list, unlike an empty field. */
+function compactItem(item: unknown): unknown {
+  return typeof item === 'object' ? (compact(item) ?? {}) : item;
+}
 
 /** The fields of a document. `names` by their folded form. The names of the fields within `maps` are free. */
-export type KnownFields = {
+type KnownFields = {
   readonly names: ReadonlyMap<string, string>;
   readonly maps: ReadonlySet<string>;
 };

@@ -1,0 +1,232 @@
+import { quoted, printable } from './printable.ts';
+
+/**
+ * A value of a setting for messages and lists, without the parts of it that hold secrets: the login, query and fragment
+ * of an address, the value of a key such as `token=`, a key in PEM.
+ */
+export function withoutSecretParts(text: string): string {
+  // A list is split at spaces, so a key in its place is no longer whole.
+  return text.includes('-----') ? hidden : withoutQuery(withoutLogin(text));
+}
+
+/**
+ * True for a path that can be shown. The content of a file with secrets is none: it has lines, is JSON, or is one long
+ * word in hex or base64.
+ */
+export function isPlainPath(text: string): boolean {
+  return (
+    withoutSecretParts(text) === text &&
+    !/[\r\n{}]/.test(text) &&
+    !/^(?!~?\/|\.)(?:[\w=-]{24,}|[A-Za-z\d+/=]{24,})$/.test(text)
+  );
+}
+
+/** A path for the middle of a message, after its space. Empty for a text that is no plain path. */
+export function shownPath(text: string): string {
+  return isPlainPath(text) ? ` ${quoted(text, 300)}` : '';
+}
+
+/** For a text that is no plain path. */
+export const pathRemedy = 'give the path of a file, not its content';
+
+/** Everything before the last `@`, because a password may contain any character. */
+function withoutLogin(text: string): string {
+  const [, before] = lastAt.exec(text) ?? [];
+  if (before === undefined) return text.replace(passwordAsPort, `$1${hidden}`);
+  const at = before.indexOf('://');
+  // The space is that of a schedule such as `TZ=:UTC @daily`.
+  if (at < 0 && (!before.includes(':') || /\s/.test(before.slice(-1)))) return text;
+  const scheme = at < 0 ? '' : before.slice(0, at + '://'.length);
+  return scheme + hidden + text.slice(before.length);
+}
+
+/** Not that of the digest of an image, of the plain user of an SSH address or of the path of a socket. */
+const lastAt = /^(.*)@(?<!(?:ssh:\/\/[\w.-]*|unix:\/\/\/[\w./-]*)@)(?!sha\d{3})/is;
+
+/** Of an address that ends in its password. */
+const passwordAsPort = /^([^:]*:\/\/[^/?#:[\s]*:)(?!\d*(?:[/?#,\s]|$)).*/s;
+
+function withoutQuery(text: string): string {
+  const address = Math.max(text.indexOf('://'), 0);
+  const mark = (address === 0 ? elsewhere : inAddress).exec(text.slice(address));
+  if (mark === null) return text;
+  const kept = text.slice(0, address + mark.index + mark[0].length);
+  return kept === text ? text : kept + hidden;
+}
+
+const inAddress = /[?#]|(?:token|password|secret)=/i;
+
+/** A question mark alone may belong to a pattern. */
+const elsewhere = /[?#](?=[\w.~%-]+=)|(?:token|password|secret)=/i;
+
+/**
+ * The end of a container's log, safe to print: at most 50 lines of 500 characters. Values of secret environment
+ * variables, passwords in URLs and text after words like `password` or `token` are hidden. Other secrets in a log
+ * cannot be recognised.
+ */
+export function logTail(log: string, env: readonly string[]): string {
+  const lines = hideSecrets(log, env).split(/\r?\n/);
+  if (lines.at(-1) === '') lines.pop();
+  return lines
+    .slice(-mostLines)
+    .map((line) => `${printable(line, longestLine)}\n`)
+    .join('');
+}
+
+/**
+ * The lines of such an end that tell why the process ended, at most two: the last one with a word of failure, and the
+ * very last one. Each has at most 300 characters.
+ */
+export function telltaleLines(tail: string): readonly string[] {
+  const lines = tail.split('\n').filter((line) => line.trim() !== '');
+  const last = lines.at(-1);
+  if (last === undefined) return [];
+  const found = lines.findLast((line) => finalWords.test(line)) ?? lines.findLast((line) => failureWords.test(line));
+  return [...new Set([found ?? last, last])].map((line) => cutTo(line.trim(), longestTelltale));
+}
+
+function cutTo(line: string, max: number): string {
+  return line.length <= max ? line : `${line.slice(0, max - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+}
+
+const longestTelltale = 300;
+const finalWords = /\b(?:fatal|panic|emerg|critical|segfault|out of memory)/i;
+const failureWords =
+  /\b(?:error|err|exception|traceback|abort|cannot|can't|could not|couldn't|unable|failed|failure|denied|refused|not found|no such|invalid|missing|killed)\b|error:/i;
+
+/** The text with possible secrets hidden; `env` is the environment of its container. */
+export function hideSecrets(text: string, env: readonly string[]): string {
+  let shown = text;
+  for (const secret of secretsIn(env)) shown = shown.replaceAll(secret, hidden);
+  return shown.split('\n').map(hideInLine).join('\n');
+}
+
+function hideInLine(line: string): string {
+  const read = line.slice(0, longestRead);
+  const shown = line.length > longestRead ? read.replace(cutPassword, `$1${hidden}`) : read;
+  const masked = `$1${hidden}`;
+  return shown.replace(passwordInUrl, masked).replace(headerSecret, masked).replace(labelledSecret, masked);
+}
+
+const hidden = '***';
+const mostLines = 50;
+const longestLine = 500;
+
+/** The rest of a value without a sensitive name is not searched for URLs. */
+const longestValue = 32_768;
+
+/** The rest of a line is not read, so that no line takes long. */
+const longestRead = 2000;
+
+const secretName = /pass(?:word|wd|phrase)?$|pwd$|secret|token|credential|api_?key|private_?key|access_?key/i;
+
+/** A password ends with the last `@` before the path of the URL, because it may contain others. */
+const passwordInUrl = /([a-z][a-z\d+.-]{0,20}:\/\/[^\s/@:]{0,256}:)[^\s/]+(?=@)/gi;
+
+/** A password whose end was cut off with the rest of its line. */
+const cutPassword = /(:\/\/[^\s/@:]{0,256}:)[^\s/]+$/;
+
+/** A quoted secret ends with its quote, any other one at a space or separator. */
+const labelledSecret =
+  /((?:pass(?:word|wd|phrase)?|pwd|secret|token|credentials?|(?:api|access|private|secret)[_-]?key|authorization)\\{0,3}["']?\s{0,3}[=:]\s{0,3}\\{0,3}["']?(?:(?:bearer|basic|digest)\s{1,3})?)(?:(?<=[=:]\s{0,3}\\{0,3}")(?:\\.|[^"\\])+|(?<=[=:]\s{0,3}\\{0,3}')(?:\\.|[^'\\])+|[^\s"',;&]+)/gi;
+
+/** Headers whose secrets contain spaces. */
+const headerSecret =
+  /((?:cookie["']?\s{0,3}[=:]|authorization["']?\s{0,3}[=:]\s{0,3}["']?digest\s)\s{0,3})(?:"(?:\\.|[^"\\])+|.+)/gi;
+
+/**
+ * Values of variables with a sensitive name, and passwords in others. The longest come first, because one may contain
+ * another.
+ */
+function secretsIn(env: readonly string[]): readonly string[] {
+  const secrets = env.flatMap((variable) => {
+    const separator = variable.indexOf('=');
+    const [name, value] = [variable.slice(0, separator), variable.slice(separator + 1)];
+    if (separator > 0 && secretName.test(name)) return [value, ...value.split(/\r?\n/)];
+    return [...value.slice(0, longestValue).matchAll(/:\/\/[^\s/@:]{0,256}:([^\s/]+)@/g)].flatMap(
+      ([, password = '']) => [password, ...password.split('@', 1)],
+    );
+  });
+  return [...new Set(secrets)].filter(({ length }) => length >= 4).toSorted((one, other) => other.length - one.length);
+}
+
+/**
+ * Text of a service that received these secrets, or a placeholder if the text repeats one: verbatim, in base64,
+ * hexadecimal or URL encoding, backwards, in another case, spaced out, or in part. When in doubt the text is hidden.
+ */
+export function withoutSecrets(words: string, secrets: Iterable<string>): string {
+  return repeatsOne(words, secrets) ? withheld : words;
+}
+
+const withheld = 'its message is withheld, because it repeats a secret that was sent';
+
+function repeatsOne(words: string, secrets: Iterable<string>): boolean {
+  const clear = decoded(words);
+  const shown = [...new Set([words, clear].flatMap((text) => [text.toLowerCase(), plain(text)]))];
+  for (const secret of secrets) {
+    if (secret !== '' && (words.includes(secret) || shown.some((text) => sharesRun(text, secret)))) return true;
+  }
+  return false;
+}
+
+/** `text` must be short. */
+function sharesRun(text: string, secret: string): boolean {
+  // Four equal characters reveal much of a password. In a token of kilobytes they occur by chance.
+  const most = secret.length > 32 ? 8 : 4;
+  for (const form of formsOf(secret)) {
+    const length = Math.min(most, form.length);
+    if (length < shortestRun) continue;
+    for (let start = 0; start + length <= text.length; start += 1) {
+      if (form.includes(text.slice(start, start + length))) return true;
+    }
+  }
+  return false;
+}
+
+/** A shorter run occurs in any sentence, so it is compared verbatim only. */
+const shortestRun = 3;
+
+function formsOf(secret: string): readonly string[] {
+  const bytes = new TextEncoder().encode(secret.slice(0, longestSecretRead));
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  const backwards = Array.from(secret.slice(0, longestSecretRead)).toReversed().join('');
+  const encoded = [0, 1, 2].map((before) => base64Within(bytes, before));
+  return [...new Set([secret.toLowerCase(), ...[secret, backwards, hex, ...encoded].map(plain)])];
+}
+
+/** The digits of base64 that do not depend on surrounding bytes. `before`: the offset within a group of three bytes. */
+function base64Within(bytes: Uint8Array, before: number): string {
+  const padded = [...Array.from<number>({ length: before }).fill(0), ...bytes];
+  const text = btoa(padded.map((byte) => String.fromCodePoint(byte)).join('')).replaceAll('=', '');
+  const isCut = padded.length % 3 !== 0;
+  return text.slice(Math.ceil((before * 4) / 3), isCut ? -1 : undefined);
+}
+
+/** Keeps letters and digits: case and separators do not matter. */
+function plain(text: string): string {
+  return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+}
+
+function decoded(text: string): string {
+  let clear = text;
+  for (let round = 0; round < mostEncodings; round += 1) {
+    const before = clear;
+    clear = before.replace(/(?:%[0-9a-f]{2})+/gi, decodedRun);
+    if (clear === before) break;
+  }
+  return clear;
+}
+
+function decodedRun(run: string): string {
+  try {
+    return decodeURIComponent(run);
+  } catch {
+    return run;
+  }
+}
+
+/** Each encoding takes two characters at least, and the callers cut their texts to 1,000. */
+const mostEncodings = 500;
+
+/** Tokens are 2 to 4 kB. */
+const longestSecretRead = 32_768;
