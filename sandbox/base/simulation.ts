@@ -1,4 +1,4 @@
-import type { EngineEvent } from '../../src/domain/outside/engine-reader.ts';
+import type { EngineEvent } from '../../src/domain/outside/engine.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';
 import { createHash } from 'node:crypto';
 import type { Digest } from '../../src/domain/image/image-reference.ts';

@@ -1,5 +1,5 @@
 import type { FileChange, FileStat } from '../../src/domain/container/placed-files.ts';
-import type { EngineReader } from '../../src/domain/outside/engine-reader.ts';
+import type { EngineReader } from '../../src/domain/outside/engine.ts';
 import { ServiceError } from '../../src/domain/text/errors.ts';
 import { Refusal } from '../base/simulation.ts';
 import { engineNowMs, engineTimestamp, type SandboxContainer, type SandboxFile, type World } from '../world/world.ts';

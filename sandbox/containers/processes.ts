@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import type { StopOptions, CommandOutcome, ContainerCommand } from '../../src/domain/outside/engine-writer.ts';
+import type { StopOptions, CommandOutcome, ContainerCommand } from '../../src/domain/outside/engine.ts';
 import type { RestartPolicy } from '../../src/domain/container/container-settings.ts';
 import { checkRestartPolicy, defaultRuntime } from './create-body.ts';
 import { Refusal } from '../base/simulation.ts';

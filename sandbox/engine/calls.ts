@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { CallOutcome, EngineWriter } from '../../src/domain/outside/engine-writer.ts';
+import type { CallOutcome, EngineWriter } from '../../src/domain/outside/engine.ts';
 import { permissions, type PermissionName } from '../../src/domain/outside/permission.ts';
 import { ServiceError } from '../../src/domain/text/errors.ts';
 import { Refusal } from '../base/simulation.ts';

@@ -1,6 +1,13 @@
-import type { CallOutcome, CommandOutcome } from '../../src/domain/outside/engine-writer.ts';
+import type {
+  CallOutcome,
+  CommandOutcome,
+  EngineInfo,
+  ServiceCallOutcome,
+  ServiceEdit,
+  Swarm,
+  SwarmState,
+} from '../../src/domain/outside/engine.ts';
 import { permissionNames } from '../../src/domain/outside/permission.ts';
-import type { EngineInfo } from '../../src/domain/outside/engine-reader.ts';
 import type { Engine } from '../../src/domain/outside/outside.ts';
 import type { ContainerConfig } from '../../src/domain/container/container-settings.ts';
 import { ServiceError } from '../../src/domain/text/errors.ts';
@@ -22,7 +29,6 @@ import { connectNetwork, recreateNetwork } from '../world/networks.ts';
 import { hasPruned, pastEvents, inspectContainer, listContainers } from '../world/view.ts';
 import { Refusal } from '../base/simulation.ts';
 import { noSpaceLeft, engineNowMs, type SandboxContainer, type World } from '../world/world.ts';
-import type { ServiceCallOutcome, ServiceEdit, Swarm, SwarmState } from '../../src/domain/outside/swarm.ts';
 import type { SwarmService } from '../../src/domain/swarm/swarm-service.ts';
 import { outOfSequence, rollBackService, updateService, viewService, viewTask } from '../swarm/services.ts';
 import type { Membership, SandboxService, SandboxServiceSpec } from '../swarm/swarm-world.ts';

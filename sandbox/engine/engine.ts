@@ -20,7 +20,7 @@ import {
   type SandboxFile,
   type SandboxContainer,
 } from '../world/world.ts';
-import type { Swarm } from '../../src/domain/outside/swarm.ts';
+import type { Swarm } from '../../src/domain/outside/engine.ts';
 import { createSwarmWorld } from '../swarm/orchestrator.ts';
 import { createSwarmControl, type SwarmControl } from '../swarm/services.ts';
 import type { Membership, SwarmState } from '../swarm/swarm-world.ts';

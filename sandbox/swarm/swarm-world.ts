@@ -1,5 +1,5 @@
 import type { SwarmNode, SwarmTask, TaskState, UpdateState } from '../../src/domain/swarm/swarm-service.ts';
-import type { FailedServiceVersion } from '../../src/domain/outside/swarm.ts';
+import type { FailedServiceVersion } from '../../src/domain/outside/engine.ts';
 import type { RegistryCredentials } from '../../src/domain/outside/registry.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';
 import type { Behaviour } from '../base/behaviour.ts';

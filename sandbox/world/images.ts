@@ -8,7 +8,7 @@ import { familiar, getImage } from './lookup.ts';
 import { Refusal } from '../base/simulation.ts';
 import type { SandboxImage, RegistryCaller, Manifest } from '../registry/registry-store.ts';
 import { emitEvent, noSpaceLeft, type SandboxContainer, type StoredImage, type World } from './world.ts';
-import type { PullRequest } from '../../src/domain/outside/engine-writer.ts';
+import type { PullRequest } from '../../src/domain/outside/engine.ts';
 import { ServiceError } from '../../src/domain/text/errors.ts';
 import { formatPlatform, type Platform } from '../../src/domain/image/platform.ts';
 import { imageFor } from '../registry/registry.ts';

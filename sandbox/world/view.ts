@@ -1,4 +1,4 @@
-import type { ContainerFilter, EngineEvent, PastEventsQuery } from '../../src/domain/outside/engine-reader.ts';
+import type { ContainerFilter, EngineEvent, PastEventsQuery } from '../../src/domain/outside/engine.ts';
 import type { Container, ContainerSummary } from '../../src/domain/container/container.ts';
 import type { Endpoint, HostConfig } from '../../src/domain/container/container-settings.ts';
 import { findImage } from './lookup.ts';

@@ -1,5 +1,4 @@
-import type { EngineEvent } from '../../src/domain/outside/engine-reader.ts';
-import type { ContainerCommand } from '../../src/domain/outside/engine-writer.ts';
+import type { EngineEvent, ContainerCommand } from '../../src/domain/outside/engine.ts';
 import type { ContainerStatus, HealthStatus } from '../../src/domain/container/container.ts';
 import type {
   ContainerConfig,

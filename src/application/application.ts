@@ -1,9 +1,7 @@
 import type { MissingPermissions } from '../domain/outside/permission.ts';
-import type { UpdateSchedule } from '../domain/schedule/schedule.ts';
-import type { ServiceStatus } from '../domain/run/service-status.ts';
-import type { Request, CheckRequest, RollbackOptions, UpdateRequest } from '../domain/run/request.ts';
-import type { RecoveryReport } from '../domain/run/recovery-report.ts';
-import type { EngineState } from '../domain/fleet/engine-state.ts';
+import type { UpdateSchedule, ServiceStatus, RecoveryReport, ServiceEvent } from '../domain/run/event.ts';
+import type { Request, CheckRequest, RollbackOptions, UpdateRequest, Session } from '../domain/run/session.ts';
+import type { EngineState } from '../domain/outside/engine.ts';
 import type { CheckReport } from './check/check.ts';
 import type { InRun } from './check/part-of-run.ts';
 import type { Prove } from './check/prove.ts';
@@ -14,9 +12,7 @@ import type { DecisionService } from './check/decide.ts';
 import type { RecoveryOrder } from './recovery/recover.ts';
 import type { Rehearsal } from './transaction/rehearse.ts';
 import type { ServiceError } from '../domain/text/errors.ts';
-import type { ServiceEvent } from '../domain/run/event.ts';
 import type { Inventory, UnwatchedTracked } from '../domain/inventory/inventory.ts';
-import type { Session } from '../domain/run/session.ts';
 import type { UnmatchedFilter } from '../domain/check/filters.ts';
 import type { UpdatePlan } from '../domain/plan/update-plan.ts';
 

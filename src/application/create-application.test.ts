@@ -1,7 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../test/support/scene/sandbox-outside.ts';
-import type { ServiceEvent } from '../domain/run/event.ts';
-import type { Schedule } from '../domain/schedule/schedule.ts';
+import type { ServiceEvent, Schedule } from '../domain/run/event.ts';
 import { defaultSettings, type ServiceSettings } from '../domain/settings/service-settings.ts';
 import type { Application } from './application.ts';
 import { createApplication, type Memory } from './create-application.ts';

@@ -6,10 +6,9 @@ import { compactChecks, readStoredCheck } from '../application/inventory/stored-
 import type { HistoryEntry } from '../application/events/history.ts';
 import { compactHistory, readHistoryEntry } from '../application/events/kept-history.ts';
 import { compactSeenTags, readSeenTag } from '../domain/check/seen-tag.ts';
-import { compactRecords, readDecisionRecord } from '../domain/decision/decision-records.ts';
+import { compactRecords, readDecisionRecord } from '../domain/decision/decisions.ts';
 import { compactSessions, readSessionChange, type SessionChange } from '../domain/settings/session-records.ts';
-import type { Outside } from '../domain/outside/outside.ts';
-import type { SharedRecords } from '../domain/outside/record-store.ts';
+import type { Outside, SharedRecords } from '../domain/outside/outside.ts';
 
 /** The stores in the folder of --state-dir, except for the outbox of notifications and the key of journals. */
 export function openMemory(folder: string, { clock, log }: Pick<Outside, 'clock' | 'log'>): Memory {

@@ -4,7 +4,7 @@ import type { TlsFiles } from '../adapters/docker/transport/connection.ts';
 import { readNamedFile } from '../config/given/secrets.ts';
 import type { Settings } from '../config/read/process-settings.ts';
 import { ServiceError } from '../domain/text/errors.ts';
-import type { EngineAddress } from '../domain/fleet/engine-address.ts';
+import type { EngineAddress } from '../domain/engine-address.ts';
 import type { Engine } from '../domain/outside/outside.ts';
 import type { ProcessContext } from './process-context.ts';
 

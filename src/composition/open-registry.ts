@@ -1,5 +1,5 @@
 import type { Settings } from '../config/read/process-settings.ts';
-import type { EngineInfo } from '../domain/outside/engine-reader.ts';
+import type { EngineInfo } from '../domain/outside/engine.ts';
 import type { Registry } from '../domain/outside/registry.ts';
 import type { ProcessContext } from './process-context.ts';
 

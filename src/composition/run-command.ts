@@ -3,12 +3,11 @@ import { isatty } from 'node:tty';
 import { type Command, hearSignals, openProcessContext, type ProcessContext, type Program } from './process-context.ts';
 import { apiOf, demoApi, makeTokens } from './http-api.ts';
 import type { Settings } from '../config/read/process-settings.ts';
-import { delayed } from '../domain/schedule/schedule.ts';
+import { delayed, type ServiceEvent } from '../domain/run/event.ts';
 import { isDecision, runDecide } from './run-decide.ts';
 import { isReadCommand, runReadCommand } from './run-read-command.ts';
 import { isSecretCommand, runSecret } from './run-secret.ts';
 import { openDemo, openService, type Service } from './service.ts';
-import type { ServiceEvent } from '../domain/run/event.ts';
 
 /** Runs a command to its end and resolves to the exit code. Failures are reported to the user here. */
 export async function runCommand(configuration: Command, program: Program): Promise<number> {

@@ -1,6 +1,6 @@
 import type { Application } from '../application/application.ts';
 import type { Settings, StateSettings } from '../config/read/process-settings.ts';
-import type { EngineAddress } from '../domain/fleet/engine-address.ts';
+import type { EngineAddress } from '../domain/engine-address.ts';
 import type { LifeOptions, Memory } from '../application/create-application.ts';
 import type { Outside, Engine } from '../domain/outside/outside.ts';
 import type { HelperTask } from '../domain/self-update/helper.ts';

@@ -1,6 +1,6 @@
 import { describeError, ServiceError } from '../domain/text/errors.ts';
 import type { Log } from '../domain/outside/outside.ts';
-import type { SwarmReader } from '../domain/outside/swarm.ts';
+import type { SwarmReader } from '../domain/outside/engine.ts';
 import type { ServiceSettings } from '../domain/settings/service-settings.ts';
 
 /** `log` names the engine if there are several. */

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { behaviours } from '../../sandbox/base/behaviour.ts';
-import type { Schedule } from '../../src/domain/schedule/schedule.ts';
+import type { Schedule } from '../../src/domain/run/event.ts';
 import { startWholeService, type WholeService, type WholeServiceOptions } from '../support/http/whole-service.ts';
 import { describedAsk } from './described/described.ts';
 

@@ -1,4 +1,4 @@
-import type { Swarm } from '../../domain/outside/swarm.ts';
+import type { Swarm } from '../../domain/outside/engine.ts';
 import type { Clock, Log, Engine, EngineRoute } from '../../domain/outside/outside.ts';
 import { parseAddress, createConnection, type TlsFiles } from './transport/connection.ts';
 import { createClient } from './transport/client.ts';

@@ -1,4 +1,4 @@
-import type { EngineEvent } from '../../domain/outside/engine-reader.ts';
+import type { EngineEvent } from '../../domain/outside/engine.ts';
 import type { Engine } from '../../domain/outside/outside.ts';
 import { describe, expect, test } from 'vitest';
 import { connectedEngine } from '../../../test/support/engine/connected-engine.ts';

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createTestLog } from '../../../test/support/test-log.ts';
-import type { RecordStore } from '../../domain/outside/record-store.ts';
+import type { RecordStore } from '../../domain/outside/outside.ts';
 import { createRecordFile, type RecordFileOptions } from './record-file.ts';
 
 type Item = { readonly n: number; readonly text?: string };

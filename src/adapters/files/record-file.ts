@@ -1,5 +1,4 @@
-import type { Log, LogFields } from '../../domain/outside/outside.ts';
-import type { RecordStore } from '../../domain/outside/record-store.ts';
+import type { Log, LogFields, RecordStore } from '../../domain/outside/outside.ts';
 import { messageWithoutPath } from '../../domain/text/errors.ts';
 import { isJsonObject, parseJson } from '../../domain/text/json.ts';
 import { quoted } from '../../domain/text/printable.ts';

@@ -1,6 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { SharedRecords } from '../../domain/outside/record-store.ts';
+import type { SharedRecords } from '../../domain/outside/outside.ts';
 import { codeOf } from '../../domain/text/errors.ts';
 import { lockFolder } from './folder-lock.ts';
 import { createRecordFile, noAnswer, type RecordFileOptions } from './record-file.ts';

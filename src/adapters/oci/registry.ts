@@ -6,7 +6,7 @@ import type {
   RemoteImage,
   TagList,
 } from '../../domain/outside/registry.ts';
-import type { SharedRecords } from '../../domain/outside/record-store.ts';
+import type { SharedRecords } from '../../domain/outside/outside.ts';
 import { repositoryName, type Digest, type ImageReference } from '../../domain/image/image-reference.ts';
 import { formatPlatform, type Platform } from '../../domain/image/platform.ts';
 import type { FoundSignatures } from '../../domain/image/signature.ts';

@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
-import type { RunningService } from '../../domain/run/running-service.ts';
+import type { RunningService } from '../../domain/run/event.ts';
 import type { JsonObject } from '../../domain/text/json.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
 import { createSystemClock } from '../process/clock.ts';

@@ -1,6 +1,6 @@
 import type { Clock, Log } from '../../domain/outside/outside.ts';
 import type { JsonObject } from '../../domain/text/json.ts';
-import type { RunningService } from '../../domain/run/running-service.ts';
+import type { RunningService } from '../../domain/run/event.ts';
 import { connectionFailure, invalidAnswer } from './failure.ts';
 import { follow } from './follow.ts';
 import { open, readDocument, refuseFailure, type Call } from './request.ts';

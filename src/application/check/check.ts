@@ -1,12 +1,11 @@
 import { readOwnWays, type Listing } from '../engine/list-all.ts';
 import { obsoleteFailures, failedVersionsIn, type FailedVersion } from '../../domain/check/failed-version.ts';
-import type { EngineRuns } from '../../domain/fleet/engine-run.ts';
+import { isContainer, type EngineRuns } from '../../domain/run/session.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { UnmatchedFilter } from '../../domain/check/filters.ts';
 import type { MadePlan } from '../../domain/plan/update-plan.ts';
 import type { WatchedContainer } from '../../domain/check/selection.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
-import { isContainer } from '../../domain/run/session.ts';
 import { judgeWithoutRegistry } from '../../domain/check/staleness.ts';
 import { unknownVerdict, type Verdict, type CheckSubject } from '../../domain/check/verdict.ts';
 import type { UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';

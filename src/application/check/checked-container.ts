@@ -1,5 +1,4 @@
-import type { Hold } from '../../domain/decision/hold.ts';
-import type { ApprovalFrom, CandidateKind } from '../../domain/decision/approval.ts';
+import type { Hold, ApprovalFrom, CandidateKind } from '../../domain/decision/decisions.ts';
 import type { WindowSetting } from '../../domain/settings/values/versions.ts';
 import type { VerifiedImage } from '../../domain/outside/registry.ts';
 import { familiarReference, type Digest } from '../../domain/image/image-reference.ts';

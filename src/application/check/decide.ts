@@ -1,13 +1,13 @@
 import {
   obsoleteDecisions,
+  takeDecision,
+  unreadableRemedy,
   type Decision,
   type Decisions,
   type DecidedCandidate,
   type DecisionFault,
   type DecisionRequest,
-  takeDecision,
 } from '../../domain/decision/decisions.ts';
-import { unreadableRemedy } from '../../domain/decision/hold.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
 import type { Digest } from '../../domain/image/image-reference.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';

@@ -1,6 +1,5 @@
-import type { Decisions } from '../../domain/decision/decisions.ts';
-import { type DecisionRecord, decisionsOf } from '../../domain/decision/decision-records.ts';
-import type { SharedRecords } from '../../domain/outside/record-store.ts';
+import { decisionsOf, type Decisions, type DecisionRecord } from '../../domain/decision/decisions.ts';
+import type { SharedRecords } from '../../domain/outside/outside.ts';
 
 /** The decisions that this process knows. */
 export type KnownDecisions = {

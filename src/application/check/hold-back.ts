@@ -1,10 +1,8 @@
 import { sentence } from '../../domain/text/printable.ts';
-import { decisionFor } from '../../domain/decision/decisions.ts';
-import { describeHold, holdOf } from '../../domain/decision/hold.ts';
-import { createTimeZone } from '../../domain/schedule/time-zone.ts';
+import { decisionFor, describeHold, holdOf } from '../../domain/decision/decisions.ts';
+import { createTimeZone, createWindows, type Windows } from '../../domain/decision/windows.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { WindowSetting } from '../../domain/settings/values/versions.ts';
-import { createWindows, type Windows } from '../../domain/window/windows.ts';
 import type { CheckedContainer, HoldSettings, UnheldVerdict } from './checked-container.ts';
 import { candidateDigest } from './describe-checked.ts';
 import type { Clock } from '../../domain/outside/outside.ts';

@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { behaviours } from '../../../sandbox/base/behaviour.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import type { DecisionKind } from '../../domain/decision/decisions.ts';
+import type { DecisionKind, DecisionRecord } from '../../domain/decision/decisions.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
-import type { DecisionRecord } from '../../domain/decision/decision-records.ts';
-import type { SharedRecords } from '../../domain/outside/record-store.ts';
-import type { UpdateRequest } from '../../domain/run/request.ts';
-import type { Session } from '../../domain/run/session.ts';
+import type { SharedRecords } from '../../domain/outside/outside.ts';
+import type { UpdateRequest, Session } from '../../domain/run/session.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { window } from '../../domain/settings/values/versions.ts';
 import type { Application, PlanRequest } from '../application.ts';

@@ -1,5 +1,5 @@
 import type { WatchedContainer } from '../../domain/check/selection.ts';
-import type { Hold } from '../../domain/decision/hold.ts';
+import type { Hold } from '../../domain/decision/decisions.ts';
 import { isContainer } from '../../domain/run/session.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
-import type { EngineInfo } from '../../domain/outside/engine-reader.ts';
+import type { EngineInfo } from '../../domain/outside/engine.ts';
 import { createEngineAnswers } from './engine-answers.ts';
 
 const mirrorsOf = ({ hubMirrors }: Pick<EngineInfo, 'hubMirrors'>) => hubMirrors;

@@ -1,4 +1,4 @@
-import type { EngineInfo, EngineReader } from '../../domain/outside/engine-reader.ts';
+import type { EngineInfo, EngineReader } from '../../domain/outside/engine.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
 import { waitAtMost } from '../async/stopped.ts';
 

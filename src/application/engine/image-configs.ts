@@ -1,7 +1,7 @@
 import type { Container, ContainerSummary, Image, ImageSummary } from '../../domain/container/container.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
-import type { EngineReader } from '../../domain/outside/engine-reader.ts';
+import type { EngineReader } from '../../domain/outside/engine.ts';
 import type { ConfigUse, ImageConfigs, ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import {
   parseDigest,

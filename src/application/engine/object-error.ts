@@ -1,4 +1,4 @@
-import type { EngineReader } from '../../domain/outside/engine-reader.ts';
+import type { EngineReader } from '../../domain/outside/engine.ts';
 import { type ErrorCode, ServiceError } from '../../domain/text/errors.ts';
 
 /** The answer about one object, or undefined if the engine cannot give it. `note` is called with the reason then. */

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../domain/text/errors.ts';
 import { sentence } from '../../domain/text/printable.ts';
-import type { EngineReader } from '../../domain/outside/engine-reader.ts';
+import type { EngineReader } from '../../domain/outside/engine.ts';
 import type { Log } from '../../domain/outside/outside.ts';
 import {
   describeForbidden,

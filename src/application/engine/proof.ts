@@ -2,7 +2,7 @@ import type { Container } from '../../domain/container/container.ts';
 import { digestsOf } from '../../domain/container/image-index.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { Digest } from '../../domain/image/image-reference.ts';
-import type { ProvingContainer } from '../../domain/wave/wave-facts.ts';
+import type { ProvingContainer } from '../../domain/waves.ts';
 import type { Staleness } from '../../domain/check/verdict.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 

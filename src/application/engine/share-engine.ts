@@ -1,4 +1,4 @@
-import type { EngineEvent, EngineInfo, EngineReader } from '../../domain/outside/engine-reader.ts';
+import type { EngineEvent, EngineInfo, EngineReader } from '../../domain/outside/engine.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
 
 /**

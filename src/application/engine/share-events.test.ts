@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import type { EngineEvent } from '../../domain/outside/engine-reader.ts';
+import type { EngineEvent } from '../../domain/outside/engine.ts';
 import { shareEvents } from './share-engine.ts';
 
 /** An engine with event streams that the test controls. */

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { containerOutcome, session } from '../../../test/support/scene/fake-application.ts';
-import type { EngineRuns } from '../../domain/fleet/engine-run.ts';
+import { summarise, type EngineRuns } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
-import { summarise } from '../../domain/run/session.ts';
-import type { SharedRecords } from '../../domain/outside/record-store.ts';
+import type { SharedRecords } from '../../domain/outside/outside.ts';
 import { createHistory, type HistoryEntry } from './history.ts';
 import { compactHistory, readHistoryEntry } from './kept-history.ts';
 

@@ -1,9 +1,7 @@
-import type { SharedRecords } from '../../domain/outside/record-store.ts';
-import type { EngineRun, EngineRuns } from '../../domain/fleet/engine-run.ts';
+import type { SharedRecords, Clock } from '../../domain/outside/outside.ts';
+import type { EngineRun, EngineRuns, ContainerOutcome, SessionSummary, Trigger } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
-import type { Clock } from '../../domain/outside/outside.ts';
 import { printable } from '../../domain/text/printable.ts';
-import type { ContainerOutcome, SessionSummary, Trigger } from '../../domain/run/session.ts';
 
 /** History entry of an update run; checks leave none. */
 export type HistoryEntry = SessionSummary &

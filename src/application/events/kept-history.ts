@@ -1,5 +1,10 @@
-import { type ContainerOutcome, outcomeKinds, triggers } from '../../domain/run/session.ts';
-import { type EngineRun, engineRunResults } from '../../domain/fleet/engine-run.ts';
+import {
+  outcomeKinds,
+  triggers,
+  engineRunResults,
+  type ContainerOutcome,
+  type EngineRun,
+} from '../../domain/run/session.ts';
 import { isJsonObject } from '../../domain/text/json.ts';
 import type { HistoryEntry, PastFailure } from './history.ts';
 

@@ -4,7 +4,7 @@ import { makeCosignKey } from '../../../test/support/registry/cosign.ts';
 import { createFleetScene, type FleetSceneOptions } from '../../../test/support/scene/fleet-scene.ts';
 import { readVerificationKeys } from '../../adapters/process/verification-keys.ts';
 import { failedVersionTag } from '../../domain/check/failed-version.ts';
-import { parseWaves } from '../../domain/wave/wave-grammar.ts';
+import { parseWaves } from '../../domain/waves.ts';
 
 const minute = 60_000;
 const image = 'registry.test/app';

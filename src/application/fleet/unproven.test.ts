@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
 import { createFleetScene } from '../../../test/support/scene/fleet-scene.ts';
 import { behaviours, type Behaviour } from '../../../sandbox/base/behaviour.ts';
-import { parseWaves } from '../../domain/wave/wave-grammar.ts';
+import { parseWaves } from '../../domain/waves.ts';
 
 const minute = 60_000;
 

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
 import { createFleetScene, type FleetScene, type FleetSceneOptions } from '../../../test/support/scene/fleet-scene.ts';
-import { parseWaves } from '../../domain/wave/wave-grammar.ts';
+import { parseWaves } from '../../domain/waves.ts';
 
 const all = { images: [], containers: [], trigger: 'http' } as const;
 const six = ['canary-1', 'canary-2', 'one', 'two', 'three', 'four'];

@@ -1,5 +1,5 @@
 import type { Engine } from '../../domain/outside/outside.ts';
-import type { EngineEvent } from '../../domain/outside/engine-reader.ts';
+import type { EngineEvent } from '../../domain/outside/engine.ts';
 import { describe, expect, test } from 'vitest';
 import { countCalls } from '../../../test/support/engine/counted-engine.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';

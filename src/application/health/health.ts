@@ -4,7 +4,7 @@ import type { ContainerSettings, Healthcheck } from '../../domain/container/cont
 import type { HealthProbe } from '../../domain/settings/values/health-probe.ts';
 import { longestWaitMs } from '../../domain/settings/values/label-values.ts';
 import { hideSecrets } from '../../domain/text/hidden-secrets.ts';
-import type { EngineInfo } from '../../domain/outside/engine-reader.ts';
+import type { EngineInfo } from '../../domain/outside/engine.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { printable } from '../../domain/text/printable.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';

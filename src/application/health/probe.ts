@@ -1,4 +1,4 @@
-import type { CommandOutcome } from '../../domain/outside/engine-writer.ts';
+import type { CommandOutcome } from '../../domain/outside/engine.ts';
 import type { Container } from '../../domain/container/container.ts';
 import { probeTitle, type HealthProbe } from '../../domain/settings/values/health-probe.ts';
 import { hideSecrets } from '../../domain/text/hidden-secrets.ts';

@@ -1,4 +1,4 @@
-import type { StopOptions } from '../../domain/outside/engine-writer.ts';
+import type { StopOptions } from '../../domain/outside/engine.ts';
 import type { Container } from '../../domain/container/container.ts';
 import type { HealthProbe } from '../../domain/settings/values/health-probe.ts';
 import { longestWaitMs } from '../../domain/settings/values/label-values.ts';

@@ -1,4 +1,4 @@
-import type { EngineEvent } from '../../domain/outside/engine-reader.ts';
+import type { EngineEvent } from '../../domain/outside/engine.ts';
 
 /** Parts of the listing that an event may have changed. They must be read again. */
 export type Changes = {

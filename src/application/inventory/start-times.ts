@@ -1,6 +1,6 @@
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import { describeError } from '../../domain/text/errors.ts';
-import type { EngineEvent } from '../../domain/outside/engine-reader.ts';
+import type { EngineEvent } from '../../domain/outside/engine.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 

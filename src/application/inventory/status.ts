@@ -1,5 +1,10 @@
-import type { ServiceStatus, ContainerUnderWay, RunUnderWay } from '../../domain/run/service-status.ts';
-import { percentOf, type ServiceEvent } from '../../domain/run/event.ts';
+import {
+  percentOf,
+  type ServiceStatus,
+  type ContainerUnderWay,
+  type RunUnderWay,
+  type ServiceEvent,
+} from '../../domain/run/event.ts';
 import type { Inventory } from '../../domain/inventory/inventory.ts';
 import { fleetKeyOf, type SessionSummary } from '../../domain/run/session.ts';
 import type { Scheduler } from '../schedule/scheduler.ts';

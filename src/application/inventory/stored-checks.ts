@@ -1,5 +1,4 @@
-import { candidateKinds } from '../../domain/decision/approval.ts';
-import { heldBecause, unknownBecause } from '../../domain/decision/hold.ts';
+import { candidateKinds, heldBecause, unknownBecause } from '../../domain/decision/decisions.ts';
 import { stalenesses } from '../../domain/check/verdict.ts';
 import { versionChanges } from '../../domain/image/image-labels.ts';
 import type { LastCheck } from '../../domain/inventory/inventory.ts';

@@ -3,9 +3,8 @@ import { containerOutcome, session } from '../../../test/support/scene/fake-appl
 import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
 import { createTestLog } from '../../../test/support/test-log.ts';
 import { createTestTarget, noNotifications } from '../../../test/support/notify/notify-scene.ts';
-import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
+import type { RecoveredTransaction, ServiceEvent } from '../../domain/run/event.ts';
 import { type ContainerOutcome, entryKeyOf } from '../../domain/run/session.ts';
-import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { Target } from '../../domain/notification/message.ts';
 import type { Composer } from '../../domain/notification/run-facts.ts';
 import type { NotificationSettings } from '../../domain/notification/notification-settings.ts';

@@ -1,7 +1,6 @@
 import { describeError } from '../../domain/text/errors.ts';
-import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
+import type { RecoveredTransaction, ServiceEvent } from '../../domain/run/event.ts';
 import { entryKeyOf, type ContainerOutcome } from '../../domain/run/session.ts';
-import type { ServiceEvent } from '../../domain/run/event.ts';
 import { boundedDraft } from '../../domain/notification/bounded-draft.ts';
 import { releaseTimeOf, type ReleaseTime } from '../../domain/notification/outbox/release-time.ts';
 import type { Message, MessageLevel, Target } from '../../domain/notification/message.ts';

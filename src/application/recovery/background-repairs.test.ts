@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
+import type { RecoveredTransaction } from '../../domain/run/event.ts';
 import { createBackgroundRepairs } from './background-repairs.ts';
 
 const undone: RecoveredTransaction = { containers: ['web'], result: 'undone', reason: 'it ended' };

@@ -1,4 +1,4 @@
-import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
+import type { RecoveredTransaction } from '../../domain/run/event.ts';
 import { beingRepaired } from '../../domain/recovery/unfinished-update.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 

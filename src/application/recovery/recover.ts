@@ -1,5 +1,5 @@
 import { readOwnWays } from '../engine/list-all.ts';
-import type { RecoveredTransaction, RecoveryReport } from '../../domain/run/recovery-report.ts';
+import type { RecoveredTransaction, RecoveryReport } from '../../domain/run/event.ts';
 import { restartPolicyOf, type ContainerSummary } from '../../domain/container/container.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';

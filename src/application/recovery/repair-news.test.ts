@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
+import type { RecoveredTransaction } from '../../domain/run/event.ts';
 import { createRepairNews } from './repair-news.ts';
 
 const failed: RecoveredTransaction = { containers: ['web'], result: 'failed', reason: 'starting "web" failed' };

@@ -1,4 +1,4 @@
-import { keysOfRepaired, type RecoveredTransaction } from '../../domain/run/recovery-report.ts';
+import { keysOfRepaired, type RecoveredTransaction } from '../../domain/run/event.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
 import { putNewest } from '../../domain/text/plain-data.ts';
 

@@ -1,4 +1,4 @@
-import type { RecoveredTransaction, RecoveryReport } from '../../domain/run/recovery-report.ts';
+import type { RecoveredTransaction, RecoveryReport } from '../../domain/run/event.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';

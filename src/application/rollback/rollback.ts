@@ -1,8 +1,7 @@
 import { failedVersionsIn, failedVersionsOf } from '../../domain/check/failed-version.ts';
 import { indexImages } from '../../domain/container/image-index.ts';
-import type { RollbackOptions } from '../../domain/run/request.ts';
+import type { RollbackOptions, ContainerOutcome, Session } from '../../domain/run/session.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ContainerOutcome, Session } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { StaleContainer } from '../../domain/plan/planned-transaction.ts';
 import { forgetFailures, rememberFailures } from '../transaction/failed-versions.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { delayed, type Schedule } from '../../domain/schedule/schedule.ts';
+import { delayed, type Schedule } from '../../domain/run/event.ts';
 import { type NextRun, createNextRun } from './scheduler.ts';
 
 const minuteMs = 60_000;

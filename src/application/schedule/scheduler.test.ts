@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createFakeClock, type FakeClock } from '../../../test/support/clock/fake-clock.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
 import type { Log } from '../../domain/outside/outside.ts';
-import type { Schedule } from '../../domain/schedule/schedule.ts';
+import type { Schedule } from '../../domain/run/event.ts';
 import type { Trigger } from '../../domain/run/session.ts';
 import { createScheduler, type Scheduler, type SchedulerParts } from './scheduler.ts';
 

@@ -1,10 +1,8 @@
-import type { UpdateSchedule, Schedule } from '../../domain/schedule/schedule.ts';
+import type { UpdateSchedule, Schedule, ServiceStatus } from '../../domain/run/event.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
 import type { LogFields, Outside, Clock } from '../../domain/outside/outside.ts';
-import type { ServiceStatus } from '../../domain/run/service-status.ts';
-import type { UpdateRequest } from '../../domain/run/request.ts';
-import type { Trigger } from '../../domain/run/session.ts';
+import type { UpdateRequest, Trigger } from '../../domain/run/session.ts';
 
 export type Scheduler = {
   readonly keepUpdating: (order: UpdateSchedule, signal: AbortSignal) => Promise<void>;

@@ -4,7 +4,7 @@ import type { ServiceSettings } from '../../domain/settings/service-settings.ts'
 import { summaryOfService } from '../../domain/swarm/service-summary.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ServiceCallOutcome, Swarm } from '../../domain/outside/swarm.ts';
+import type { ServiceCallOutcome, Swarm } from '../../domain/outside/engine.ts';
 import { decideService } from '../../domain/swarm/update/decide-service.ts';
 import type {
   Fault,

@@ -1,6 +1,6 @@
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { FailedServiceVersion, Swarm } from '../../domain/outside/swarm.ts';
-import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
+import type { FailedServiceVersion, Swarm } from '../../domain/outside/engine.ts';
+import type { RecoveredTransaction } from '../../domain/run/event.ts';
 import { readLabels } from '../../domain/settings/labels.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import {

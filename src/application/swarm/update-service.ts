@@ -1,7 +1,7 @@
 import { defined } from '../../domain/text/plain-data.ts';
 import { tryParseImageReference } from '../../domain/image/image-reference.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ServiceCallOutcome, Swarm } from '../../domain/outside/swarm.ts';
+import type { ServiceCallOutcome, Swarm } from '../../domain/outside/engine.ts';
 import { describeError } from '../../domain/text/errors.ts';
 import type { RegistryCredentials } from '../../domain/outside/registry.ts';
 import type { Platform } from '../../domain/image/platform.ts';

@@ -1,4 +1,4 @@
-import type { UpdateRequest } from '../../domain/run/request.ts';
+import type { UpdateRequest } from '../../domain/run/session.ts';
 import { describe, expect, test } from 'vitest';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import {

@@ -1,4 +1,4 @@
-import type { CallOutcome } from '../../domain/outside/engine-writer.ts';
+import type { CallOutcome } from '../../domain/outside/engine.ts';
 import { describeError } from '../../domain/text/errors.ts';
 import { type FailedVersion, failedVersionTag, otherNames } from '../../domain/check/failed-version.ts';
 import type { OpenTransaction } from './facts/open-transaction.ts';

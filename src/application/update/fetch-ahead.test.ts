@@ -4,7 +4,7 @@ import { createFleetScene } from '../../../test/support/scene/fleet-scene.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
 import type { Engine, Outside } from '../../domain/outside/outside.ts';
-import type { PullRequest } from '../../domain/outside/engine-writer.ts';
+import type { PullRequest } from '../../domain/outside/engine.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { createApplication } from '../create-application.ts';
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
-import type { UpdateRequest } from '../../domain/run/request.ts';
+import type { UpdateRequest, Session } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
-import type { Session } from '../../domain/run/session.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { createApplication } from '../create-application.ts';
 

@@ -1,4 +1,4 @@
-import type { RecoveredTransaction } from '../../domain/run/recovery-report.ts';
+import type { RecoveredTransaction } from '../../domain/run/event.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import { isParkedName } from '../../domain/transaction/transaction-names.ts';

@@ -1,4 +1,4 @@
-import type { Outcomes, ContainerOutcome, OutcomeKind } from '../../domain/run/session.ts';
+import { downtimeOf, type Outcomes, type ContainerOutcome, type OutcomeKind } from '../../domain/run/session.ts';
 import { describeError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
@@ -15,7 +15,6 @@ import { isAlive, type Container } from '../../domain/container/container.ts';
 import { healthDeadlineMs, passGate } from '../health/health.ts';
 import { stopAndHealthPolicyOf, longestPendingStopMs } from '../health/stop-and-health-policy.ts';
 import type { PlannedRestart } from '../../domain/plan/planned-restarts.ts';
-import { downtimeOf } from '../../domain/run/downtime.ts';
 import { announceEnd, announcePhase, announceStart } from '../transaction/announce.ts';
 import { createStopTimes } from '../transaction/facts/stop-times.ts';
 

@@ -1,11 +1,10 @@
-import type { UpdateRequest } from '../../domain/run/request.ts';
+import type { UpdateRequest, Session } from '../../domain/run/session.ts';
 import { describe, expect, test } from 'vitest';
 import { countCalls } from '../../../test/support/engine/counted-engine.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { Outside, Engine } from '../../domain/outside/outside.ts';
-import type { Session } from '../../domain/run/session.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { Application } from '../application.ts';
 import { createApplication } from '../create-application.ts';

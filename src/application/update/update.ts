@@ -1,8 +1,7 @@
-import type { UpdateRequest } from '../../domain/run/request.ts';
+import type { UpdateRequest, ContainerOutcome, Session, Trigger, Outcomes } from '../../domain/run/session.ts';
 import { describeError, isBusy, ServiceError } from '../../domain/text/errors.ts';
 import { refuseUnmatched } from '../../domain/check/filters.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ContainerOutcome, Session, Trigger, Outcomes } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { MadePlan, UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { CheckReport, Judge, JudgedReport } from '../check/check.ts';

@@ -1,11 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  type EngineAddress,
-  type EngineTls,
-  engineNameGrammar,
-  isEngineName,
-} from '../../domain/fleet/engine-address.ts';
+import { type EngineAddress, type EngineTls, engineNameGrammar, isEngineName } from '../../domain/engine-address.ts';
 import { codeOf } from '../../domain/text/errors.ts';
 import { withoutSecretParts } from '../../domain/text/hidden-secrets.ts';
 import { quoted } from '../../domain/text/printable.ts';

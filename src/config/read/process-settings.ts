@@ -1,6 +1,6 @@
 import type { HelperTask } from '../../domain/self-update/helper.ts';
-import type { EngineAddress } from '../../domain/fleet/engine-address.ts';
-import type { Schedule } from '../../domain/schedule/schedule.ts';
+import type { EngineAddress } from '../../domain/engine-address.ts';
+import type { Schedule } from '../../domain/run/event.ts';
 import type { NotificationSettings } from '../../domain/notification/notification-settings.ts';
 import type { HttpSettings } from '../../domain/settings/http-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';

@@ -1,5 +1,5 @@
 import type { Given } from '../given/given-options.ts';
-import type { Schedule } from '../../domain/schedule/schedule.ts';
+import type { Schedule } from '../../domain/run/event.ts';
 import type { Fault } from '../declaration/fault.ts';
 import { timeZoneOf } from '../schedule/local-time-zone.ts';
 import { intervalSchedule, namesSecond, readSchedule } from '../schedule/schedule.ts';

@@ -1,5 +1,5 @@
 import { Cron } from 'croner';
-import { createTimeZone } from '../../domain/schedule/time-zone.ts';
+import { createTimeZone } from '../../domain/decision/windows.ts';
 
 /** The first run after a time, both in milliseconds since the epoch. Undefined without a further run. */
 export type NextRunAfter = (ms: number) => number | undefined;

@@ -1,5 +1,5 @@
 import { formatDuration, parseDuration } from '../../domain/text/duration.ts';
-import type { Schedule } from '../../domain/schedule/schedule.ts';
+import type { Schedule } from '../../domain/run/event.ts';
 import { readCalendar } from './calendar.ts';
 import { wordsOf } from './words.ts';
 

@@ -1,5 +1,5 @@
 import { checkingCommands } from '../declaration/commands.ts';
-import { mostEngines, parseEngineAddress } from '../../domain/fleet/engine-address.ts';
+import { mostEngines, parseEngineAddress } from '../../domain/engine-address.ts';
 import { optionTable } from '../../domain/settings/table/option-table.ts';
 import type { OptionParts } from '../declaration/option.ts';
 

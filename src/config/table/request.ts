@@ -1,5 +1,5 @@
 import { tryParseImageReference } from '../../domain/image/image-reference.ts';
-import { isEngineName } from '../../domain/fleet/engine-address.ts';
+import { isEngineName } from '../../domain/engine-address.ts';
 import { decisionCommands } from '../declaration/commands.ts';
 import { optionTable } from '../../domain/settings/table/option-table.ts';
 import type { OptionParts } from '../declaration/option.ts';

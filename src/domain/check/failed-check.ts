@@ -1,7 +1,7 @@
 import { formatDuration } from '../text/duration.ts';
 import { describeWithRemedy, type ErrorCode, ServiceError } from '../text/errors.ts';
 import { formatPlatform, type Platform } from '../image/platform.ts';
-import { holdOfFailure } from '../decision/hold.ts';
+import { holdOfFailure } from '../decision/decisions.ts';
 import { type CheckSubject, unknownVerdict, type Verdict } from './verdict.ts';
 
 /** The verdict on a failed request. `platform` is given if the request was for a platform's content. */

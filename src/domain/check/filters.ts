@@ -1,7 +1,7 @@
 import type { ContainerSummary } from '../container/container.ts';
 import { ServiceError } from '../text/errors.ts';
 import { familiarReference, type ImageReference, matchesReference } from '../image/image-reference.ts';
-import type { Request } from '../run/request.ts';
+import type { Request } from '../run/session.ts';
 import { composePrefix } from '../container/compose-identity.ts';
 import { nearest, namePattern, type NamePattern } from '../text/name-pattern.ts';
 import { quoted } from '../text/printable.ts';

@@ -11,7 +11,7 @@ import {
 } from '../image/image-reference.ts';
 import { formatDuration, printTime } from '../text/duration.ts';
 import { type FailedVersion, userTags } from './failed-version.ts';
-import type { Hold } from '../decision/hold.ts';
+import type { Hold } from '../decision/decisions.ts';
 import { digestsOf, type ImageIndex } from '../container/image-index.ts';
 import { quoted } from '../text/printable.ts';
 import type { Age } from './sightings.ts';

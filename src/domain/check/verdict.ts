@@ -3,7 +3,7 @@ import type { VersionKind } from '../image/choose-tag.ts';
 import { digestOfRepository, type Digest, type ImageReference } from '../image/image-reference.ts';
 import type { Cooldown } from '../run/session.ts';
 import type { FailedVersion } from './failed-version.ts';
-import type { Hold } from '../decision/hold.ts';
+import type { Hold } from '../decision/decisions.ts';
 import { digestsOf } from '../container/image-index.ts';
 import type { RemoteImage, VerifiedImage } from '../outside/registry.ts';
 import type { ServiceSettings } from '../settings/service-settings.ts';

@@ -1,13 +1,24 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Digest } from '../image/image-reference.ts';
-import { parseWindows } from '../window/window-grammar.ts';
-import { createTimeZone } from '../schedule/time-zone.ts';
-import { createWindows, type Windows } from '../window/windows.ts';
-import { obsoleteDecisions, decisionFor, takeDecision, type Decision, type DecisionRequest } from './decisions.ts';
-import { compactRecords, decisionsOf, type DecisionRecord, readDecisionRecord } from './decision-records.ts';
-import { describeHold, holdOf, type HoldQuestion } from './hold.ts';
-import { needsApproval, readApproval, type ApprovalFrom } from './approval.ts';
+import { parseWindows, createTimeZone, createWindows, type Windows } from './windows.ts';
+import {
+  obsoleteDecisions,
+  decisionFor,
+  takeDecision,
+  compactRecords,
+  decisionsOf,
+  readDecisionRecord,
+  describeHold,
+  holdOf,
+  needsApproval,
+  readApproval,
+  type Decision,
+  type DecisionRequest,
+  type DecisionRecord,
+  type HoldQuestion,
+  type ApprovalFrom,
+} from './decisions.ts';
 
 const digestOf = (letter: string): Digest => `sha256:${letter.repeat(64)}`;
 const nowMs = Date.parse('2026-06-01T12:00:00Z');

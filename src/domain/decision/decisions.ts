@@ -1,6 +1,11 @@
 import { isDigest, type Digest } from '../image/image-reference.ts';
-import { quoted } from '../text/printable.ts';
-import { formatDuration } from '../text/duration.ts';
+import { quoted, printable } from '../text/printable.ts';
+import { formatDuration, printTime } from '../text/duration.ts';
+import type { Windows } from './windows.ts';
+import type { ErrorCode } from '../text/errors.ts';
+import { versionKinds } from '../image/choose-tag.ts';
+import { isJsonObject, isWholeNumber } from '../text/json.ts';
+import { putNewest } from '../text/plain-data.ts';
 
 export const decisionKinds = ['approve', 'skip', 'snooze'] as const;
 
@@ -98,3 +103,207 @@ export function obsoleteDecisions(
 function hasEnded({ untilMs }: Decision, nowMs: number): boolean {
   return untilMs !== undefined && untilMs <= nowMs;
 }
+
+/**
+ * Why a newer image waits. `failed`: this version failed in this container. `went-back`: a person went back from it.
+ * `approval`: it waits for a person.
+ * `window`: its window is closed, or cannot be read. `wave`: engines of earlier waves have not proven it. `own-way`: the
+ * engine cannot be reached without this container. `not-replaceable`: an update would leave this container as it is, for
+ * example one with `--rm`. `unreadable`: the decisions of people cannot be read, so that nobody
+ * knows whether it is skipped.
+ */
+export const heldBecause = [
+  'failed',
+  'went-back',
+  'cooldown',
+  'monitor-only',
+  'unsigned',
+  'skipped',
+  'snoozed',
+  'approval',
+  'window',
+  'wave',
+  'own-way',
+  'not-replaceable',
+  'unreadable',
+] as const;
+
+/** Why a check failed. `no-pull`: the engine has no image of the tag, and `no-pull` forbids a registry request. */
+export const unknownBecause = ['no-pull', 'rate-limited', 'unreachable', 'unauthorised', 'not-found', 'other'] as const;
+
+/** The kind of reason for the status `held` or `unknown`. */
+export type Hold = (typeof heldBecause | typeof unknownBecause)[number];
+
+/** The kind of reason for a failed check. */
+export function holdOfFailure(code: ErrorCode | undefined): Hold {
+  return (code !== undefined && byCode[code]) || 'other';
+}
+
+const byCode: Partial<Record<ErrorCode, Hold>> = {
+  'registry-rate-limited': 'rate-limited',
+  'registry-unreachable': 'unreachable',
+  timeout: 'unreachable',
+  'registry-denied': 'unauthorised',
+  'registry-not-found': 'not-found',
+};
+
+/** Why a newer version is held back: one reason, with the time at which it ends by itself. */
+type HoldReason = { readonly kind: Hold } & (
+  | { readonly kind: 'unsigned'; readonly keys: readonly string[]; readonly why: string }
+  | { readonly kind: 'unreadable'; readonly fault: string }
+  | { readonly kind: 'skipped'; readonly by: string; readonly releasedAtMs: number | undefined }
+  | { readonly kind: 'snoozed'; readonly by: string; readonly releasedAtMs: number }
+  | { readonly kind: 'approval' }
+  | { readonly kind: 'window'; readonly releasedAtMs: number }
+  /** The label with the windows cannot be read. */
+  | { readonly kind: 'window'; readonly releasedAtMs: undefined; readonly fault: string }
+);
+
+export type HoldQuestion = {
+  readonly candidateKind: CandidateKind;
+  readonly approval: ApprovalFrom;
+  /** Why stored decisions cannot be read. */
+  readonly unreadable: string | undefined;
+  /** The decision that counts for the candidate. */
+  readonly decision: Decision | undefined;
+  /** Undefined: an update may begin at any time, or a person has requested it now. */
+  readonly windows: Windows | { readonly fault: string } | undefined;
+  readonly nowMs: number;
+};
+
+/**
+ * A hold that a person must end takes precedence over one that ends by itself, so that the reason names the action that
+ * is needed.
+ */
+export function holdOf(question: HoldQuestion): HoldReason | undefined {
+  const { candidateKind, approval, unreadable, decision, windows, nowMs } = question;
+  if (unreadable !== undefined) return { kind: 'unreadable', fault: unreadable };
+  if (decision?.kind === 'skip') return { kind: 'skipped', by: decision.by, releasedAtMs: decision.untilMs };
+  if (decision?.kind === 'snooze' && decision.untilMs !== undefined)
+    return { kind: 'snoozed', by: decision.by, releasedAtMs: decision.untilMs };
+  if (needsApproval(approval, candidateKind) && decision?.kind !== 'approve') return { kind: 'approval' };
+  if (windows === undefined) return undefined;
+  if ('fault' in windows) return { kind: 'window', releasedAtMs: undefined, fault: windows.fault };
+  if (windows.isOpen(nowMs)) return undefined;
+  return { kind: 'window', releasedAtMs: windows.nextOpening(nowMs) };
+}
+
+/** The reason, and the way to end it where a person can, without a final period. Times are in UTC, as in all reasons. */
+export function describeHold(hold: HoldReason, container: string): string {
+  const releasedBy = (command: string) => `; release it with upkeep ${command}`;
+  switch (hold.kind) {
+    case 'unsigned':
+      if (hold.keys.length === 0) return `not signed: ${hold.why}`;
+      return `not signed by ${hold.keys.map((key) => quoted(key)).join(' or ')}: ${hold.why}`;
+    case 'unreadable':
+      return `the decisions of people cannot be read: ${hold.fault}; ${unreadableRemedy}`;
+    case 'skipped': {
+      const end = hold.releasedAtMs === undefined ? '' : ` until ${printTime(hold.releasedAtMs)}`;
+      return `skipped by ${quoted(hold.by)}${end}${releasedBy(`unskip ${container}`)}`;
+    }
+    case 'snoozed': {
+      const end = printTime(hold.releasedAtMs);
+      return `snoozed by ${quoted(hold.by)} until ${end}${releasedBy(`unskip ${container}`)}`;
+    }
+    case 'approval':
+      return `waits for approval${releasedBy(`approve ${container}`)}`;
+    case 'window':
+      if (hold.releasedAtMs === undefined)
+        return `its window cannot be read: ${hold.fault}; correct the label upkeep.window`;
+      return `its window opens at ${printTime(hold.releasedAtMs)}${releasedBy(`update ${container} --now`)}`;
+  }
+}
+
+export const unreadableRemedy = 'correct this file in the folder of --state-dir, or remove it with its decisions';
+
+/**
+ * The differences between a candidate and the current tag, the smallest first. `digest` means the same tag with other
+ * content.
+ */
+export const candidateKinds = ['digest', ...versionKinds] as const;
+
+export type CandidateKind = (typeof candidateKinds)[number];
+
+/** The smallest kind of candidate that needs approval. `never`: no candidate does. */
+export type ApprovalFrom = CandidateKind | 'never';
+
+/** Reads `true` (all kinds), `false`, `patch`, `minor` or `major` (that kind and those that go further). Undefined for any other text. */
+export function readApproval(text: string): ApprovalFrom | undefined {
+  return spellings.get(text.trim().toLowerCase());
+}
+
+/** Whether a person must approve a candidate of the kind. */
+export function needsApproval(from: ApprovalFrom, kind: CandidateKind): boolean {
+  return from !== 'never' && candidateKinds.indexOf(kind) >= candidateKinds.indexOf(from);
+}
+
+const spellings: ReadonlyMap<string, ApprovalFrom> = new Map([
+  ['true', 'digest'],
+  ['yes', 'digest'],
+  ['1', 'digest'],
+  ['false', 'never'],
+  ['no', 'never'],
+  ['0', 'never'],
+  ['patch', 'patch'],
+  ['minor', 'minor'],
+  ['major', 'major'],
+]);
+
+/** One stored change. The decisions are the result of their records, in order. */
+export type DecisionRecord =
+  | { readonly kind: 'decided'; readonly decision: Decision }
+  /** Withdrawn by a person, or ended with its digest. */
+  | { readonly kind: 'ended'; readonly container: string; readonly id: string };
+
+/**
+ * The decisions that result from records. `compactRecords` keeps the result. At most 10,000 are kept; the oldest are
+ * dropped.
+ */
+export function decisionsOf(records: readonly DecisionRecord[]): Decisions {
+  const decisions = new Map<string, Decision>();
+  for (const record of records) {
+    if (record.kind === 'ended') {
+      if (decisions.get(record.container)?.id === record.id) decisions.delete(record.container);
+      continue;
+    }
+    const { decision } = record;
+    putNewest(decisions, decision.container, decision, mostDecisions);
+  }
+  return decisions;
+}
+
+const mostDecisions = 10_000;
+
+/** The smallest list of records with the same result. */
+export function compactRecords(records: readonly DecisionRecord[]): readonly DecisionRecord[] {
+  return [...decisionsOf(records).values()].map((decision) => ({ kind: 'decided', decision }));
+}
+
+/** Reads a record of the file. Undefined for any other value. Texts are cut to a length that a page can show. */
+export function readDecisionRecord(value: unknown): DecisionRecord | undefined {
+  if (!isJsonObject(value)) return undefined;
+  if (value['kind'] === 'ended') {
+    const { container, id } = value;
+    return isText(container) && isText(id) ? { kind: 'ended', container, id } : undefined;
+  }
+  const decision = value['kind'] === 'decided' ? readDecision(value['decision']) : undefined;
+  return decision && { kind: 'decided', decision };
+}
+
+function readDecision(value: unknown): Decision | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { id, container, digest, tag, by, atMs, untilMs } = value;
+  const kind = decisionKinds.find((each) => each === value['kind']);
+  if (kind === undefined || !isText(id) || !isText(container) || typeof digest !== 'string' || !isDigest(digest))
+    return undefined;
+  if (!isText(by) || !isWholeNumber(atMs) || (untilMs !== undefined && !isWholeNumber(untilMs))) return undefined;
+  if (kind === 'snooze' && untilMs === undefined) return undefined;
+  const shownTag = isText(tag) ? printable(tag, 128) : undefined;
+  return { id, kind, container, digest, tag: shownTag, by: printable(by, 200), atMs, untilMs };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= longestText;
+}
+
+const longestText = 1000;

@@ -1,4 +1,4 @@
-import type { ContainerCommand } from '../outside/engine-writer.ts';
+import type { ContainerCommand } from '../outside/engine.ts';
 import { describe, expect, test } from 'vitest';
 import { inspectedContainer } from '../../../test/support/scene/builders.ts';
 import { hookCommand, judgeHook, outputLines } from './hook.ts';

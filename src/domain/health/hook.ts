@@ -1,4 +1,4 @@
-import type { CommandOutcome, ContainerCommand } from '../outside/engine-writer.ts';
+import type { CommandOutcome, ContainerCommand } from '../outside/engine.ts';
 import type { Container } from '../container/container.ts';
 import { formatDuration } from '../text/duration.ts';
 import { longestWaitMs } from '../settings/values/label-values.ts';

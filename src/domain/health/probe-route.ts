@@ -1,4 +1,4 @@
-import type { EngineInfo } from '../outside/engine-reader.ts';
+import type { EngineInfo } from '../outside/engine.ts';
 import type { Container } from '../container/container.ts';
 import { hasHostNetwork } from '../container/recipe/network/network-mode.ts';
 

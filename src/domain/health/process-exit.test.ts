@@ -1,4 +1,4 @@
-import type { EngineEvent } from '../outside/engine-reader.ts';
+import type { EngineEvent } from '../outside/engine.ts';
 import { describe, expect, test } from 'vitest';
 import { inspectedContainer, runningState } from '../../../test/support/scene/builders.ts';
 import type { ContainerState } from '../container/container.ts';

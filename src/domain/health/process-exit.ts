@@ -1,6 +1,5 @@
-import type { EngineEvent } from '../outside/engine-reader.ts';
-import type { Container } from '../container/container.ts';
-import { isAlive } from '../container/container.ts';
+import type { EngineEvent } from '../outside/engine.ts';
+import { isAlive, type Container } from '../container/container.ts';
 
 /** The first exit of a container's process that the engine reports. */
 export type ProcessExit = {

@@ -1,8 +1,7 @@
 import type { LabelledSetting } from '../settings/labelled-settings.ts';
 import type { ContainerStatus, HealthStatus } from '../container/container.ts';
 import type { UnfinishedUpdate } from '../recovery/unfinished-update.ts';
-import type { Hold } from '../decision/hold.ts';
-import type { CandidateKind } from '../decision/approval.ts';
+import type { Hold, CandidateKind } from '../decision/decisions.ts';
 import type { UnwatchedReason } from '../check/unwatched.ts';
 import type { ImageVersions } from '../image/image-labels.ts';
 import type { EntryKind, PastOutcome } from '../run/session.ts';

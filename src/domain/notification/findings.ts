@@ -1,5 +1,5 @@
 import { type ContainerOutcome, entryKeyOf } from '../run/session.ts';
-import { keysOfRepaired, type RecoveredTransaction } from '../run/recovery-report.ts';
+import { keysOfRepaired, type RecoveredTransaction } from '../run/event.ts';
 
 /** A finding that each run repeats until its cause is removed. */
 export type Finding = {

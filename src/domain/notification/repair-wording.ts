@@ -1,4 +1,4 @@
-import type { RecoveredTransaction } from '../run/recovery-report.ts';
+import type { RecoveredTransaction } from '../run/event.ts';
 import { printable } from '../text/printable.ts';
 import type { MessageLevel } from './message.ts';
 

@@ -1,5 +1,4 @@
-import type { RecoveredTransaction } from '../run/recovery-report.ts';
-import type { RemovedImage, ScanPurpose } from '../run/event.ts';
+import type { RecoveredTransaction, RemovedImage, ScanPurpose } from '../run/event.ts';
 import { type ContainerOutcome, entryKeyOf, type Trigger } from '../run/session.ts';
 import type { Message, MessageLevel } from './message.ts';
 

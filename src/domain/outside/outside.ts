@@ -2,11 +2,9 @@ import type { ImageSummary } from '../container/container.ts';
 import type { Digest } from '../image/image-reference.ts';
 import type { Platform } from '../image/platform.ts';
 import type { ServiceEvent } from '../run/event.ts';
-import type { EngineReader } from './engine-reader.ts';
+import type { EngineReader, Swarm, SwarmReader, EngineWriter } from './engine.ts';
 import type { VerificationKey } from '../image/signature.ts';
 import type { Registry } from './registry.ts';
-import type { Swarm, SwarmReader } from './swarm.ts';
-import type { EngineWriter } from './engine-writer.ts';
 
 /**
  * Everything that the service needs from outside, as one plain object. `composition/` builds it, and every use case
@@ -154,4 +152,25 @@ export type Instance = {
   readonly transactions: Set<string>;
   /** `unknown` when it cannot be found out from here (another host, another kind of owner). */
   readonly ownerState: (owner: string) => 'self' | 'alive' | 'dead' | 'unknown';
+};
+
+/** A list of records that outlives the process if it can be stored. Never throws. */
+export type RecordStore<Item> = {
+  /** All stored records, in the order of their writing. Call it once, before the first `append`. */
+  readonly load: () => Promise<readonly Item[]>;
+  /** `kept`: synced to the disk, safe against a power cut. `not-kept`: only in memory, and the reason was logged. */
+  readonly append: (items: readonly Item[]) => Promise<'kept' | 'not-kept'>;
+  /** Resolves when all writes have ended. */
+  readonly close: () => Promise<void>;
+};
+
+/** The same for records that several processes write. Never throws. */
+export type SharedRecords<Item> = Pick<RecordStore<Item>, 'append'> & {
+  /**
+   * All stored records. The same list is returned while nothing has changed. If they cannot be read, the last result
+   * stays.
+   */
+  readonly read: () => Promise<readonly Item[]>;
+  /** Why the last `read` could not read them: `decisions.jsonl: EACCES: permission denied`. */
+  readonly fault: () => string | undefined;
 };

@@ -1,6 +1,6 @@
 import { addTo } from '../text/plain-data.ts';
 import type { Staleness } from '../check/verdict.ts';
-import type { Hold } from '../decision/hold.ts';
+import type { Hold } from '../decision/decisions.ts';
 import type { Digest } from '../image/image-reference.ts';
 import type { ContainerOutcome } from '../run/session.ts';
 import { labelValuesOf } from '../settings/labels.ts';

@@ -1,5 +1,5 @@
 import type { ContainerSummary } from '../container/container.ts';
-import type { EngineInfo } from '../outside/engine-reader.ts';
+import type { EngineInfo } from '../outside/engine.ts';
 import { tryParseImageReference } from '../image/image-reference.ts';
 import type { PlannedTransaction } from './planned-transaction.ts';
 import type { UpdatePlan } from './update-plan.ts';

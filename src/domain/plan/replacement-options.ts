@@ -1,4 +1,4 @@
-import type { EngineAbilities } from '../outside/engine-reader.ts';
+import type { EngineAbilities } from '../outside/engine.ts';
 import type { Container } from '../container/container.ts';
 import { effectiveSettings } from '../settings/effective-settings.ts';
 import { labelValuesOf } from '../settings/labels.ts';

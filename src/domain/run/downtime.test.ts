@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { downtimeOf } from './downtime.ts';
+import { downtimeOf } from './session.ts';
 
 const at = (seconds: number) => new Date(1_700_000_000_000 + seconds * 1000).toISOString();
 const ms = (seconds: number) => Date.parse(at(seconds));

@@ -1,6 +1,15 @@
-import type { ContainerOutcome, EntryKind, Session, SessionSummary, Trigger, UpdatePhase } from './session.ts';
-import type { RecoveredTransaction } from './recovery-report.ts';
+import {
+  entryKeyOf,
+  type ContainerOutcome,
+  type EntryKind,
+  type Session,
+  type SessionSummary,
+  type Trigger,
+  type UpdatePhase,
+  type EngineRuns,
+} from './session.ts';
 import type { TaskProgress } from '../swarm/swarm-service.ts';
+import type { JsonObject } from '../text/json.ts';
 
 /**
  * Everything that the service publishes. Log, live table, metrics, history and streams listen; updating code knows none
@@ -143,3 +152,130 @@ export type PullProgress = {
 export function percentOf({ bytes, totalBytes }: Pick<PullProgress, 'bytes' | 'totalBytes'>): number | undefined {
   return totalBytes > 0 ? Math.min(100, Math.floor((100 * bytes) / totalBytes)) : undefined;
 }
+
+/** The interrupted updates that a start found, and the outcome of each. */
+export type RecoveryReport = EngineRuns & {
+  readonly transactions: readonly RecoveredTransaction[];
+  /** A helper is updating Upkeep's own container. A new run waits for it to end. */
+  readonly awaitsHelper?: true;
+};
+
+export type RecoveredTransaction = {
+  /** Present with several engines. */
+  readonly engine?: string;
+  /** Names of containers, or of one service. */
+  readonly containers: readonly string[];
+  readonly kind?: EntryKind;
+  /**
+   * `finished`: the new version runs. `undone`: the old one runs. `left`: not changed for now. `failed`: the repair
+   * failed. `solved`: it was reported as open, and somebody else has ended it since.
+   */
+  readonly result: 'finished' | 'undone' | 'left' | 'failed' | 'solved';
+  readonly reason: string;
+  /** With `left`: an interrupted update that must still be repaired. */
+  readonly isPending?: true;
+  /** With `left`: this process goes on with the repair, which waits for a container. Its end is an event. */
+  readonly isUnderWay?: true;
+  /** With `left`: it only looks like an update. The reason explains why it is not confirmed. */
+  readonly looksAlike?: true;
+  /** The notification targets of a container's label, by the container's name. */
+  readonly recipients?: Readonly<Record<string, readonly string[]>>;
+};
+
+/** Its containers, by `entryKeyOf`. */
+export function keysOfRepaired({ containers, kind }: RecoveredTransaction): readonly string[] {
+  return containers.map((name) => entryKeyOf({ name, kind }));
+}
+
+export type ServiceStatus = {
+  /** When the last run ended, and its counts; undefined before the first. */
+  readonly lastRun: { readonly atMs: number; readonly summary: SessionSummary } | undefined;
+  /** Milliseconds since the epoch; undefined when nothing is scheduled. */
+  readonly nextRunAtMs: number | undefined;
+  /** Whether an update is under way. */
+  readonly running: boolean;
+  /** Whether an interrupted update is being finished or undone. */
+  readonly repairing: boolean;
+  /** Watched containers with a newer version in the last check; undefined while no check has told. */
+  readonly updatesAvailable: number | undefined;
+  /** For display: `every 6h`. Absent when nothing is scheduled. */
+  readonly schedule?: string;
+  /** Why nothing is scheduled. Absent when something is, or before the service has begun. */
+  readonly scheduleOff?: string;
+  /** The update under way; absent when there is none. */
+  readonly run?: RunUnderWay;
+};
+
+export type RunUnderWay = {
+  readonly runId: string;
+  readonly trigger: Trigger;
+  readonly startedAtMs: number;
+  /** Its containers return to their previous version on request. */
+  readonly isRollback?: true;
+  /** Containers whose update has begun and not ended. */
+  readonly containers: readonly ContainerUnderWay[];
+};
+
+export type ContainerUnderWay = {
+  readonly name: string;
+  /** Present with several engines. */
+  readonly engine?: string;
+  readonly kind?: EntryKind;
+  readonly phase: UpdatePhase | 'waiting';
+  /** Progress of a pull, from 0 to 100; absent while its size is unknown. */
+  readonly percent?: number;
+  /** For a service of a swarm: its running tasks of this phase's version. */
+  readonly tasks?: TaskProgress;
+};
+
+/** A running service, through its HTTP API. Its answers come from outside and are not validated. */
+export type RunningService = {
+  /** The whole document, with its `api_version`. Throws a `ServiceError` with the reason if it cannot be read. */
+  readonly read: (document: ServiceDocument, signal: AbortSignal) => Promise<JsonObject>;
+  /** Changes something and returns its document. Throws in the same way. */
+  readonly send: (order: ServiceOrder, signal: AbortSignal) => Promise<JsonObject>;
+  /**
+   * Events from now until the signal aborts. Lost events are requested again. Throws if the service refuses or stays
+   * unreachable.
+   */
+  readonly follow: (signal: AbortSignal) => AsyncIterable<JsonObject>;
+};
+
+export type ServiceDocument = 'containers/details' | 'history' | 'config' | 'decisions';
+
+/** `body` is sent as JSON. */
+type ServiceOrder =
+  | { readonly method: 'POST'; readonly what: 'decisions'; readonly body: JsonObject }
+  | { readonly method: 'DELETE'; readonly what: `decisions/${string}`; readonly body?: undefined };
+
+/** The times of automatic updates. An interval is counted by the monotonic clock; a calendar follows the wall clock. */
+export type Schedule = {
+  /** For people: `every 6h`, `every day at 04:00 (Europe/Berlin)`. */ readonly words: string;
+} & (
+  | { readonly kind: 'interval'; readonly everyMs: number }
+  | {
+      readonly kind: 'calendar';
+      /** The first run after a time, both in milliseconds since the epoch. Undefined after the last one. */
+      readonly nextRunAfter: (ms: number) => number | undefined;
+    }
+);
+
+/** The calendar with each run this much later; an interval, which begins at the start of its process, is unchanged. */
+export function delayed(schedule: Schedule, delayMs: number): Schedule {
+  if (schedule.kind === 'interval' || delayMs === 0) return schedule;
+  return {
+    ...schedule,
+    nextRunAfter: (ms) => {
+      const nextMs = schedule.nextRunAfter(ms - delayMs);
+      return nextMs === undefined ? undefined : nextMs + delayMs;
+    },
+  };
+}
+
+/** Without a schedule, updates run at the start if at all. */
+export type UpdateSchedule = {
+  readonly schedule: Schedule | undefined;
+  readonly updateOnStart: boolean;
+  /** Why there is no schedule, in words. */
+  readonly whyNone?: string;
+};

@@ -1,5 +1,3 @@
-import type { EngineRun } from '../fleet/engine-run.ts';
-
 /** The triggers of a run. */
 export const triggers = ['command', 'schedule', 'start', 'http'] as const;
 
@@ -163,3 +161,98 @@ export function shownName({ name, engine }: { readonly name: string; readonly en
 export function fleetKeyOf(engine: string | undefined, entry: Parameters<typeof entryKeyOf>[0]): string {
   return shownName({ engine, name: entryKeyOf(entry) });
 }
+
+/**
+ * The results of a run on one engine. `busy`: another run was under way, so the engine was skipped. `failed`: it
+ * answered, but the run as a whole failed there.
+ */
+export const engineRunResults = ['ran', 'busy', 'unreachable', 'failed'] as const;
+
+/** One engine's part in a run. */
+export type EngineRun = {
+  readonly name: string;
+  readonly result: (typeof engineRunResults)[number];
+  /** A sentence without a final period; absent with `ran`. */
+  readonly error?: string;
+  readonly durationMs: number;
+};
+
+/** The result of a check or a repair for each engine. Absent with one engine. */
+export type EngineRuns = { readonly engines?: readonly EngineRun[] };
+
+/**
+ * Facts of an interruption: the time of the stop request, and the engine's timestamps of the end and the next start.
+ */
+type StopTimes = {
+  /** By the engine's clock. */
+  readonly stopSentAtMs: number | undefined;
+  readonly endedAt: string | undefined;
+  readonly startedAt: string | undefined;
+};
+
+/**
+ * The downtime of a container: from the stop request, or its earlier exit, to the next start. The time of stopping is
+ * given separately. Empty when the start or the begin is not known.
+ */
+export function downtimeOf({
+  stopSentAtMs = NaN,
+  endedAt = '',
+  startedAt = '',
+}: StopTimes): Pick<ContainerOutcome, 'downtimeMs' | 'stoppingMs'> {
+  const [endedAtMs, startedAtMs] = [Date.parse(endedAt), Date.parse(startedAt)];
+  const begins = [stopSentAtMs, endedAtMs].filter((ms) => !Number.isNaN(ms));
+  const beganAtMs = Math.min(...begins);
+  if (begins.length === 0 || !(startedAtMs >= beganAtMs)) return {};
+  const downtimeMs = startedAtMs - beganAtMs;
+  const isWhole = begins.length === 2 && endedAtMs <= startedAtMs;
+  return isWhole ? { downtimeMs, stoppingMs: endedAtMs - beganAtMs } : { downtimeMs };
+}
+
+/**
+ * The watched containers that a request concerns; both empty: all. Items of one list are alternatives (OR); both lists
+ * must match (AND).
+ */
+export type Request = {
+  /** References; without a tag, any tag. */
+  readonly images: readonly string[];
+  /** Names, or regular expressions that match the whole name. */
+  readonly containers: readonly string[];
+  /**
+   * A name that matches no container may also be that of a Compose service or project, a glob, or in other letter case.
+   * For requests of people; a request of a program means what it says.
+   */
+  readonly forgiving?: boolean;
+  /** Names of engines; absent or empty: all of them. */
+  readonly engines?: readonly string[];
+};
+
+/** Without a trigger: `command`. */
+export type CheckRequest = Request & { readonly trigger?: Trigger };
+
+export type UpdateRequest = Request & {
+  readonly trigger: Trigger;
+  /** Also applies versions that failed in a container before. */
+  readonly retryFailed?: boolean;
+  /** Ignores windows. */
+  readonly ignoreWindows?: boolean;
+  /**
+   * A person has asked for these containers. Neither a missing approval nor a window, a cooldown, monitor-only or an
+   * earlier failure holds them back. Approvals are lifted for the version that the last check has shown, and for no
+   * other.
+   */
+  readonly byPerson?: boolean;
+  /** With several engines: later waves do not wait for earlier ones. */
+  readonly ignoreWaves?: boolean;
+  /** Throws `not-found`, and updates nothing, when a filter matches no watched container. */
+  readonly refuseUnmatched?: boolean;
+  /** Called with the run's id when the update begins. */
+  readonly onBegin?: (runId: string) => void;
+};
+
+export type RollbackOptions = Partial<Pick<UpdateRequest, 'trigger' | 'onBegin'>> & {
+  /**
+   * Also goes to a version that the container has left before, such as after an earlier rollback. Without it, such a
+   * rollback throws `unconfirmed`.
+   */
+  readonly forward?: boolean;
+};

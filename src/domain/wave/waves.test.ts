@@ -1,9 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Digest } from '../image/image-reference.ts';
-import type { ProvingContainer, ProvingEngine, WaveQuestion } from './wave-facts.ts';
-import { judgeWave } from './wave-rule.ts';
-import { parseWaves, type WaveStep, assignWaves, patternsWithoutEngine } from './wave-grammar.ts';
+import {
+  judgeWave,
+  parseWaves,
+  assignWaves,
+  patternsWithoutEngine,
+  type ProvingContainer,
+  type ProvingEngine,
+  type WaveQuestion,
+  type WaveStep,
+} from '../waves.ts';
 
 const stepsOf = (text: string) => parseWaves(text) as readonly WaveStep[];
 

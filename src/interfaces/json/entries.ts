@@ -1,8 +1,7 @@
 import type { Application } from '../../application/application.ts';
 import type { Decision } from '../../domain/decision/decisions.ts';
-import type { ContainerOutcome, PhaseTimes } from '../../domain/run/session.ts';
+import type { ContainerOutcome, PhaseTimes, EngineRuns } from '../../domain/run/session.ts';
 import type { UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
-import type { EngineRuns } from '../../domain/fleet/engine-run.ts';
 import { toTimestamp } from './timestamps.ts';
 
 type CheckedContainer = Awaited<ReturnType<Application['check']>>['containers'][number];

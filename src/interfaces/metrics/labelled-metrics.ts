@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { EngineState } from '../../domain/fleet/engine-state.ts';
+import type { EngineState } from '../../domain/outside/engine.ts';
 import type { TrackedContainer } from '../../domain/inventory/inventory.ts';
 
 /** With several engines, four series for each, with our prefix only. An engine's name needs no escape in a label. */

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { fleetKeyOf } from '../../domain/run/session.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
-import type { EngineState } from '../../domain/fleet/engine-state.ts';
+import type { EngineState } from '../../domain/outside/engine.ts';
 import type { TrackedContainer } from '../../domain/inventory/inventory.ts';
 import { addContainerMetrics, addEngineMetrics } from './labelled-metrics.ts';
 import { addProcessMetrics } from './process-metrics.ts';

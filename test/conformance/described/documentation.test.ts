@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { heldBecause, unknownBecause } from '../../../src/domain/decision/hold.ts';
+import { heldBecause, unknownBecause } from '../../../src/domain/decision/decisions.ts';
 import { followEvents } from '../../support/http/event-reader.ts';
 import { apiToken, eventsToken, type Reply } from '../../support/http/http-scene.ts';
 import { startWholeService, type WholeService } from '../../support/http/whole-service.ts';

@@ -1,4 +1,4 @@
-import type { ContainerCommand } from '../../../src/domain/outside/engine-writer.ts';
+import type { ContainerCommand } from '../../../src/domain/outside/engine.ts';
 import { describe, expect, test } from 'vitest';
 import { create, inspect, run, statusOf, type GetFixture } from './fixture.ts';
 

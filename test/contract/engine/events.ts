@@ -1,4 +1,4 @@
-import type { EngineEvent } from '../../../src/domain/outside/engine-reader.ts';
+import type { EngineEvent } from '../../../src/domain/outside/engine.ts';
 import { describe, expect, test } from 'vitest';
 import { exitOf } from '../../../src/domain/health/process-exit.ts';
 import { create, eventually, inspect, listen, run, type GetFixture } from './fixture.ts';

@@ -1,5 +1,4 @@
-import type { CallOutcome } from '../../../src/domain/outside/engine-writer.ts';
-import type { EngineEvent } from '../../../src/domain/outside/engine-reader.ts';
+import type { CallOutcome, EngineEvent } from '../../../src/domain/outside/engine.ts';
 import type { Container } from '../../../src/domain/container/container.ts';
 import type { ContainerConfig, ImageConfig } from '../../../src/domain/container/container-settings.ts';
 import type { Clock, Engine } from '../../../src/domain/outside/outside.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../src/domain/outside/outside.ts';
-import type { Swarm } from '../../../src/domain/outside/swarm.ts';
+import type { Swarm } from '../../../src/domain/outside/engine.ts';
 import type { SwarmService, SwarmTask } from '../../../src/domain/swarm/swarm-service.ts';
 import type { ServiceWish } from '../../lab/swarm/service-spec.ts';
 

@@ -1,14 +1,12 @@
-import type { UpdateRequest } from '../../../src/domain/run/request.ts';
-import type { RecoveryReport } from '../../../src/domain/run/recovery-report.ts';
+import type { UpdateRequest, ContainerOutcome, OutcomeKind, Session } from '../../../src/domain/run/session.ts';
+import type { RecoveryReport, ServiceEvent } from '../../../src/domain/run/event.ts';
 import type { PlannedFault } from '../../../sandbox/engine/calls.ts';
 import type { SandboxConnection, SandboxEngineOptions } from '../../../sandbox/engine/engine.ts';
 import type { Release } from '../../../sandbox/registry/registry-store.ts';
 import type { Application } from '../../../src/application/application.ts';
 import { createApplication } from '../../../src/application/create-application.ts';
 import type { Container } from '../../../src/domain/container/container.ts';
-import type { ServiceEvent } from '../../../src/domain/run/event.ts';
 import type { Outside } from '../../../src/domain/outside/outside.ts';
-import type { ContainerOutcome, OutcomeKind, Session } from '../../../src/domain/run/session.ts';
 import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/service-settings.ts';
 import { createSandboxScene, type SandboxScene } from '../../support/scene/sandbox-outside.ts';
 

@@ -1,11 +1,11 @@
 import { writeSync } from 'node:fs';
 import { createSharedRecords } from '../../../src/adapters/files/shared-records.ts';
-import type { Decision } from '../../../src/domain/decision/decisions.ts';
 import {
   compactRecords,
-  type DecisionRecord,
   readDecisionRecord,
-} from '../../../src/domain/decision/decision-records.ts';
+  type Decision,
+  type DecisionRecord,
+} from '../../../src/domain/decision/decisions.ts';
 
 /** Makes decisions for five containers in turn, from a number on. Prints each number after its decision is stored. */
 const [, , path = '', from = '0', prefix = 'c'] = process.argv;

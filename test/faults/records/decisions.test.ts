@@ -9,7 +9,7 @@ import {
   decisionsOf,
   type DecisionRecord,
   readDecisionRecord,
-} from '../../../src/domain/decision/decision-records.ts';
+} from '../../../src/domain/decision/decisions.ts';
 import { bundled } from '../../bench/rig/bundled.ts';
 import { isSampled } from '../../support/sampled.ts';
 import { createTestLog } from '../../support/test-log.ts';

@@ -1,4 +1,4 @@
-import type { EngineEvent } from '../../../src/domain/outside/engine-reader.ts';
+import type { EngineEvent } from '../../../src/domain/outside/engine.ts';
 import type { Engine } from '../../../src/domain/outside/outside.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

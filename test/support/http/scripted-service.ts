@@ -1,9 +1,8 @@
 import type { MissingPermissions } from '../../../src/domain/outside/permission.ts';
-import type { ServiceStatus } from '../../../src/domain/run/service-status.ts';
+import type { ServiceStatus, ServiceEvent } from '../../../src/domain/run/event.ts';
 import { createEventLog } from '../../../src/application/events/event-log.ts';
 import type { CheckedContainer } from '../../../src/application/check/checked-container.ts';
 import { ServiceError } from '../../../src/domain/text/errors.ts';
-import type { ServiceEvent } from '../../../src/domain/run/event.ts';
 import type { ContainerOutcome, Session } from '../../../src/domain/run/session.ts';
 import type { Inventory, TrackedContainer, TrackedImage } from '../../../src/domain/inventory/inventory.ts';
 import type { HistoryEntry, Service } from '../../../src/interfaces/http/service/parts.ts';

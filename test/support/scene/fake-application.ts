@@ -6,8 +6,7 @@ import type {
   RecoveryReport,
   RehearsalReport,
 } from '../../../src/interfaces/cli/context/context.ts';
-import type { ServiceEvent } from '../../../src/domain/run/event.ts';
-import type { ServiceStatus } from '../../../src/domain/run/service-status.ts';
+import type { ServiceEvent, ServiceStatus } from '../../../src/domain/run/event.ts';
 import type { ContainerOutcome, Session } from '../../../src/domain/run/session.ts';
 import { digestOf, idOf } from './builders.ts';
 

@@ -5,7 +5,7 @@ import { createApplication, type Memory } from '../../../src/application/create-
 import type { SwarmOptions } from '../../../src/application/fleet/swarm/swarm-members.ts';
 import { createFleet, type FleetParts } from '../../../src/application/fleet/create-fleet.ts';
 import { ServiceError } from '../../../src/domain/text/errors.ts';
-import type { Swarm } from '../../../src/domain/outside/swarm.ts';
+import type { Swarm } from '../../../src/domain/outside/engine.ts';
 import type { Clock, Log, Engine } from '../../../src/domain/outside/outside.ts';
 import type { ServiceEvent } from '../../../src/domain/run/event.ts';
 import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/service-settings.ts';

@@ -1,4 +1,4 @@
-import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
+import type { CallOutcome } from '../../../domain/outside/engine.ts';
 import { describeError, ServiceError } from '../../../domain/text/errors.ts';
 import { readAnswer, type EngineError } from '../transport/answer.ts';
 import type { Client, Query } from '../transport/client.ts';

@@ -1,4 +1,4 @@
-import type { CallOutcome, CreateOutcome, StopOptions, ConnectRequest } from '../../../domain/outside/engine-writer.ts';
+import type { CallOutcome, CreateOutcome, StopOptions, ConnectRequest } from '../../../domain/outside/engine.ts';
 import type { ContainerRecipe } from '../../../domain/container/recipe/request/request.ts';
 import type { RestartPolicy } from '../../../domain/container/container-settings.ts';
 import { formatPlatform } from '../../../domain/image/platform.ts';

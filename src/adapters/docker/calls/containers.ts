@@ -1,4 +1,4 @@
-import type { ContainerFilter } from '../../../domain/outside/engine-reader.ts';
+import type { ContainerFilter } from '../../../domain/outside/engine.ts';
 import type { Container, ContainerSummary } from '../../../domain/container/container.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { capabilitiesOf, namePattern } from './capabilities.ts';

@@ -1,4 +1,4 @@
-import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
+import type { EngineInfo } from '../../../domain/outside/engine.ts';
 import { normalisePlatform, type Platform } from '../../../domain/image/platform.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { capabilitiesOf } from './capabilities.ts';

@@ -1,4 +1,4 @@
-import type { EngineEvent } from '../../../domain/outside/engine-reader.ts';
+import type { EngineEvent } from '../../../domain/outside/engine.ts';
 import type { ServerResponse } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';

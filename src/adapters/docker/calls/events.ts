@@ -1,4 +1,4 @@
-import type { EngineEvent, PastEventsQuery } from '../../../domain/outside/engine-reader.ts';
+import type { EngineEvent, PastEventsQuery } from '../../../domain/outside/engine.ts';
 import type { Client } from '../transport/client.ts';
 import { jsonLines, longLine } from '../transport/answer.ts';
 import { EngineFailure } from '../transport/request.ts';

@@ -1,4 +1,4 @@
-import type { ContainerCommand } from '../../../domain/outside/engine-writer.ts';
+import type { ContainerCommand } from '../../../domain/outside/engine.ts';
 import { describe, expect, test } from 'vitest';
 import { connectedEngine, engineAt } from '../../../../test/support/engine/connected-engine.ts';
 import { refuse, type Answer, type Script } from '../../../../test/support/engine/scripted-engine.ts';

@@ -1,4 +1,4 @@
-import type { CommandOutcome, ContainerCommand } from '../../../domain/outside/engine-writer.ts';
+import type { CommandOutcome, ContainerCommand } from '../../../domain/outside/engine.ts';
 import { changeAndRead, errorOutcome, thrownOutcome } from './changes.ts';
 import type { Client } from '../transport/client.ts';
 import { containerPath } from './containers.ts';

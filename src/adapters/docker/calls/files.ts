@@ -1,5 +1,4 @@
-import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
-import type { EngineReader } from '../../../domain/outside/engine-reader.ts';
+import type { CallOutcome, EngineReader } from '../../../domain/outside/engine.ts';
 import type { FileChange, FileStat } from '../../../domain/container/placed-files.ts';
 import { arrayOf, isJsonObject, parseJson } from '../../../domain/text/json.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';

@@ -1,4 +1,4 @@
-import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
+import type { CallOutcome } from '../../../domain/outside/engine.ts';
 import type { Container, Image, ImageSummary } from '../../../domain/container/container.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
 import {

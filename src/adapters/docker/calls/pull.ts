@@ -1,4 +1,4 @@
-import type { PullRequest } from '../../../domain/outside/engine-writer.ts';
+import type { PullRequest } from '../../../domain/outside/engine.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
 import { parseImageReference, repositoryName } from '../../../domain/image/image-reference.ts';
 import { withoutSecrets } from '../../../domain/text/hidden-secrets.ts';

@@ -1,4 +1,4 @@
-import type { EngineEvent } from '../../../domain/outside/engine-reader.ts';
+import type { EngineEvent } from '../../../domain/outside/engine.ts';
 import {
   containerStatuses,
   shortId,

@@ -1,5 +1,5 @@
 import type { RawSpec } from '../../../domain/swarm/swarm-service.ts';
-import type { ServiceEdit } from '../../../domain/outside/swarm.ts';
+import type { ServiceEdit } from '../../../domain/outside/engine.ts';
 
 /**
  * Edits the text of a spec. Every byte outside the edit stays, because parsing and printing would change numbers beyond

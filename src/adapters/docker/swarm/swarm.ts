@@ -4,7 +4,8 @@ import type {
   ServiceCallOutcome,
   ServiceEdit,
   FailedServiceVersion,
-} from '../../../domain/outside/swarm.ts';
+  CallOutcome,
+} from '../../../domain/outside/engine.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { readExisting } from '../calls/reads.ts';
 import type { Client } from '../transport/client.ts';
@@ -16,7 +17,6 @@ import { outcomeOf, change } from '../calls/changes.ts';
 import { encodeCredentials, secretsOf } from '../calls/pull.ts';
 import { readAnswer } from '../transport/answer.ts';
 import { editSpec } from './raw-spec.ts';
-import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
 import { fnv64 } from '../../../domain/text/plain-data.ts';
 import { arrayOf } from '../../../domain/text/json.ts';
 

@@ -6,7 +6,7 @@ import { printable, quoted } from '../../../domain/text/printable.ts';
 import { maxAnswerBytes, readAnswer, readError, readJson, type EngineError } from './answer.ts';
 import type { Connection } from './connection.ts';
 import { EngineFailure, sendRequest, type Deadlines, type EngineRequest, type EngineResponse } from './request.ts';
-import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
+import type { EngineInfo } from '../../../domain/outside/engine.ts';
 import { supportsApi } from '../../../domain/container/api-version.ts';
 import { fields, text } from './json-fields.ts';
 import { arrayOf } from '../../../domain/text/json.ts';

@@ -1,5 +1,5 @@
 import { putNewest } from '../../../domain/text/plain-data.ts';
-import type { SharedRecords } from '../../../domain/outside/record-store.ts';
+import type { SharedRecords } from '../../../domain/outside/outside.ts';
 import { isTag } from '../../../domain/image/image-reference.ts';
 import { createLru } from '../async/lru.ts';
 import { objectOf } from '../../../domain/text/json.ts';

@@ -3,7 +3,7 @@ import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
 import type { RemoteImage, VerifiedImage } from '../../../domain/outside/registry.ts';
 import type { Digest, ImageReference } from '../../../domain/image/image-reference.ts';
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
-import { describeHold } from '../../../domain/decision/hold.ts';
+import { describeHold } from '../../../domain/decision/decisions.ts';
 import {
   createSignatureJudge,
   type FoundSignatures,

@@ -8,8 +8,7 @@ import {
   toMonotonicClock,
   toWallClock,
 } from '../../../domain/check/seen-tag.ts';
-import type { Clock } from '../../../domain/outside/outside.ts';
-import type { SharedRecords } from '../../../domain/outside/record-store.ts';
+import type { Clock, SharedRecords } from '../../../domain/outside/outside.ts';
 
 /** Digests seen behind each tag since this process began, or with a store since earlier processes. */
 export type TagSightings = {

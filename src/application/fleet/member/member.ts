@@ -1,6 +1,5 @@
-import type { EngineInfo, EngineReader } from '../../../domain/outside/engine-reader.ts';
+import type { EngineInfo, EngineReader, Swarm } from '../../../domain/outside/engine.ts';
 import type { Engine } from '../../../domain/outside/outside.ts';
-import type { Swarm } from '../../../domain/outside/swarm.ts';
 import type { EngineApplication } from '../../application.ts';
 
 /** One engine of a fleet, with the application for this engine alone. */

@@ -1,7 +1,6 @@
 import { describeError, isBusy } from '../../../domain/text/errors.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
-import type { Request } from '../../../domain/run/request.ts';
-import type { Session } from '../../../domain/run/session.ts';
+import type { Request, Session } from '../../../domain/run/session.ts';
 import type { AnnouncedRun } from '../../events/announce-run.ts';
 import type { Answer } from './each-engine.ts';
 import { failureOfAll, hasRun, outcomesOf, runsOf } from './merge.ts';

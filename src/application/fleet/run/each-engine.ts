@@ -1,5 +1,5 @@
 import { isBusy } from '../../../domain/text/errors.ts';
-import type { EngineRun } from '../../../domain/fleet/engine-run.ts';
+import type { EngineRun } from '../../../domain/run/session.ts';
 import { type Slot, createSlots } from '../../async/concurrency.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { ReachedMember } from '../member/member.ts';

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../domain/text/errors.ts';
 import { refuseUnmatched, type UnmatchedFilter } from '../../../domain/check/filters.ts';
-import type { Request } from '../../../domain/run/request.ts';
+import type { Request } from '../../../domain/run/session.ts';
 import type { Answer } from './each-engine.ts';
 
 type Filters = Pick<Request, 'images' | 'containers'>;

@@ -1,7 +1,6 @@
 import { sentence } from '../../../domain/text/printable.ts';
-import type { ProvingEngine } from '../../../domain/wave/wave-facts.ts';
+import { judgeWave, type ProvingEngine } from '../../../domain/waves.ts';
 import { tryParseImageReference, sameRepository, type Digest } from '../../../domain/image/image-reference.ts';
-import { judgeWave } from '../../../domain/wave/wave-rule.ts';
 import type { CheckedContainer } from '../../check/checked-container.ts';
 import { candidateDigest } from '../../check/describe-checked.ts';
 import type { ProvenContainer, EngineProof } from '../../engine/proof.ts';

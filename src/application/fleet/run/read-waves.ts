@@ -1,7 +1,7 @@
 import { ServiceError } from '../../../domain/text/errors.ts';
 import type { Log } from '../../../domain/outside/outside.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import { parseWaves, patternsWithoutEngine } from '../../../domain/wave/wave-grammar.ts';
+import { parseWaves, patternsWithoutEngine } from '../../../domain/waves.ts';
 import type { WaveOptions } from './wave-plan.ts';
 
 /** Reads `--waves`. Throws `invalid-input`. */

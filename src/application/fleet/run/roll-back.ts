@@ -1,7 +1,6 @@
 import { addTo } from '../../../domain/text/plain-data.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
-import type { Request } from '../../../domain/run/request.ts';
-import type { Session } from '../../../domain/run/session.ts';
+import type { Request, Session } from '../../../domain/run/session.ts';
 import type { Application } from '../../application.ts';
 import type { Answer } from './each-engine.ts';
 import { chooseEngines } from '../member/choose-engines.ts';

@@ -1,7 +1,6 @@
 import type { UnmatchedFilter } from '../../../domain/check/filters.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
-import type { CheckRequest, Request, UpdateRequest } from '../../../domain/run/request.ts';
-import type { Session } from '../../../domain/run/session.ts';
+import type { CheckRequest, Request, UpdateRequest, Session } from '../../../domain/run/session.ts';
 import type { PartOfRun } from '../../check/part-of-run.ts';
 import type { CheckReport } from '../../check/check.ts';
 import type { Application, EngineApplication } from '../../application.ts';

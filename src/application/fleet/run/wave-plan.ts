@@ -1,4 +1,4 @@
-import { type WaveStep, assignWaves } from '../../../domain/wave/wave-grammar.ts';
+import { type WaveStep, assignWaves } from '../../../domain/waves.ts';
 
 /** The engines in waves. */
 export type WavePlan = {

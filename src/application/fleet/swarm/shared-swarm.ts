@@ -1,6 +1,5 @@
 import { ServiceError } from '../../../domain/text/errors.ts';
-import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
-import type { ServiceCallOutcome, Swarm, SwarmState } from '../../../domain/outside/swarm.ts';
+import type { CallOutcome, ServiceCallOutcome, Swarm, SwarmState } from '../../../domain/outside/engine.ts';
 import type { SwarmService } from '../../../domain/swarm/swarm-service.ts';
 import { createServingManager, type Manager, type ServingManager } from './serving-manager.ts';
 

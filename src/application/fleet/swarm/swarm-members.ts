@@ -1,4 +1,4 @@
-import { groupBySwarm, type SwarmOfEngines } from '../../../domain/fleet/group-by-swarm.ts';
+import { groupBySwarm, type SwarmOfEngines } from '../../../domain/engine-address.ts';
 import type { ServiceEvent } from '../../../domain/run/event.ts';
 import type { Clock, Log, Engine } from '../../../domain/outside/outside.ts';
 import type { EngineApplication } from '../../application.ts';
@@ -7,13 +7,12 @@ import { followMember } from '../member/follow-member.ts';
 import type { EngineNode, ReachedMember, Reachability } from '../member/member.ts';
 import type { Manager } from './serving-manager.ts';
 import { createSharedSwarm, type SharedSwarm } from './shared-swarm.ts';
-import type { Swarm, SwarmState } from '../../../domain/outside/swarm.ts';
+import type { Swarm, SwarmState, EngineReader } from '../../../domain/outside/engine.ts';
 import { mapConcurrently } from '../../async/concurrency.ts';
 import { waitAtMost } from '../../async/stopped.ts';
 import { swarmTaskLabel } from '../../../domain/check/watch-rules.ts';
 import type { ContainerSummary } from '../../../domain/container/container.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
-import type { EngineReader } from '../../../domain/outside/engine-reader.ts';
 
 /** Settings for the services of swarms. */
 export type SwarmOptions = {

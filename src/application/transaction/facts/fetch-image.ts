@@ -1,5 +1,5 @@
 import { defined } from '../../../domain/text/plain-data.ts';
-import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
+import type { EngineInfo, PullRequest } from '../../../domain/outside/engine.ts';
 import type { Container, Image } from '../../../domain/container/container.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
 import { digestsOf } from '../../../domain/container/image-index.ts';
@@ -13,7 +13,6 @@ import {
   type Digest,
   type ImageReference,
 } from '../../../domain/image/image-reference.ts';
-import type { PullRequest } from '../../../domain/outside/engine-writer.ts';
 import type { PullProgress } from '../../../domain/run/event.ts';
 import { type Platform, sameArchitecture } from '../../../domain/image/platform.ts';
 import type { PlannedMember } from '../../../domain/plan/planned-transaction.ts';

@@ -1,4 +1,4 @@
-import type { EngineEvent } from '../../../domain/outside/engine-reader.ts';
+import type { EngineEvent } from '../../../domain/outside/engine.ts';
 import type { Container } from '../../../domain/container/container.ts';
 import { describeError } from '../../../domain/text/errors.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';

@@ -1,4 +1,4 @@
-import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
+import type { CallOutcome } from '../../../domain/outside/engine.ts';
 import type { StepOf } from '../../../domain/transaction/step.ts';
 import { otherNames } from '../../../domain/check/failed-version.ts';
 import {

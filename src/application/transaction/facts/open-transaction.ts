@@ -1,6 +1,6 @@
 import type { Member } from '../../../domain/transaction/facts.ts';
 import type { Container } from '../../../domain/container/container.ts';
-import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
+import type { EngineInfo } from '../../../domain/outside/engine.ts';
 import type { FileBundle } from './placed-files.ts';
 import { createStopTimes, type StopTimes } from './stop-times.ts';
 

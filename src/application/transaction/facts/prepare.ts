@@ -1,5 +1,5 @@
 import { defined } from '../../../domain/text/plain-data.ts';
-import type { EngineInfo } from '../../../domain/outside/engine-reader.ts';
+import type { EngineInfo } from '../../../domain/outside/engine.ts';
 import { getsFreshVolumes } from '../../../domain/plan/replacement-options.ts';
 import {
   runsOn,

@@ -24,7 +24,7 @@ import { withAutoRemove } from '../../../domain/transaction/auto-remove.ts';
 import type { Container, Network } from '../../../domain/container/container.ts';
 import type { PreparedMember } from '../facts/prepare.ts';
 import { parseLink } from '../../../domain/container/recipe/other-containers.ts';
-import type { CallOutcome } from '../../../domain/outside/engine-writer.ts';
+import type { CallOutcome } from '../../../domain/outside/engine.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import { firstToEnd, outcomeOfEnd } from '../facts/first-to-end.ts';
 import type { Endpoint } from '../../../domain/container/container-settings.ts';

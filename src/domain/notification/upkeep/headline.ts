@@ -1,4 +1,4 @@
-import { keysOfRepaired, type RecoveredTransaction } from '../../run/recovery-report.ts';
+import { keysOfRepaired, type RecoveredTransaction } from '../../run/event.ts';
 import { type ContainerOutcome, entryKeyOf, type OutcomeKind } from '../../run/session.ts';
 import { printable } from '../../text/printable.ts';
 import type { Urgency } from '../message.ts';

@@ -1,4 +1,4 @@
-import { keysOfRepaired, type RecoveredTransaction } from '../../run/recovery-report.ts';
+import { keysOfRepaired, type RecoveredTransaction } from '../../run/event.ts';
 import { mostSevereLevel, isAtLeast, type MessageLevel, type MessageLine } from '../message.ts';
 import { repairLevels, repairSentence } from '../repair-wording.ts';
 import type { Draft, RepairFacts } from '../run-facts.ts';

@@ -23,7 +23,7 @@ import {
   signersOfLabel,
 } from '../values/signatures.ts';
 import { optionTable, type ServiceOptionParts } from './option-table.ts';
-import type { ApprovalFrom } from '../../decision/approval.ts';
+import type { ApprovalFrom } from '../../decision/decisions.ts';
 
 const ownTagOnly: PolicySetting = { kind: 'digest' };
 

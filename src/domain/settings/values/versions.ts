@@ -1,7 +1,7 @@
 import { readTagFilter, readTagPolicy, type TagFilter, type TagPolicy } from '../../image/choose-tag.ts';
 import type { ValueKind } from './label-values.ts';
-import { type ApprovalFrom, readApproval } from '../../decision/approval.ts';
-import { parseWindows, type Window } from '../../window/window-grammar.ts';
+import { type ApprovalFrom, readApproval } from '../../decision/decisions.ts';
+import { parseWindows, type Window } from '../../decision/windows.ts';
 
 /** An unreadable label. It counts as a value, so that the option does not replace it. */
 export type UnreadableRule = { readonly kind: 'unreadable'; readonly text: string; readonly fault: string };

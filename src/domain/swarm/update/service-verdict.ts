@@ -1,6 +1,6 @@
 import type { FailedVersion } from '../../check/failed-version.ts';
 import { type CheckSubject, unknownVerdict, type Verdict, verdict } from '../../check/verdict.ts';
-import type { FailedServiceVersion } from '../../outside/swarm.ts';
+import type { FailedServiceVersion } from '../../outside/engine.ts';
 import type { VerifiedImage } from '../../outside/registry.ts';
 import { parseDigest } from '../../image/image-reference.ts';
 import { readLabels } from '../../settings/labels.ts';

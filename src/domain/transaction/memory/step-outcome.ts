@@ -1,4 +1,4 @@
-import type { CallOutcome } from '../../outside/engine-writer.ts';
+import type { CallOutcome } from '../../outside/engine.ts';
 
 /** A step's outcome. `fault` means that a new version failed, not that the engine refused. */
 export type StepOutcome =

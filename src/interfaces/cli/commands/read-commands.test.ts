@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createCommandScene } from '../../../../test/support/scene/command-scene.ts';
 import type { FakeTerminalOptions } from '../../../../test/support/scene/fake-terminal.ts';
-import type { RunningService, ServiceDocument } from '../../../domain/run/running-service.ts';
+import type { RunningService, ServiceDocument } from '../../../domain/run/event.ts';
 import type { JsonObject } from '../../../domain/text/json.ts';
 import { runReportingFailures, readCommands } from '../cli.ts';
 import { createRemoteSources } from '../context/sources.ts';

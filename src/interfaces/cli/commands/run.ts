@@ -1,6 +1,6 @@
 import type { Settings } from '../../../config/read/process-settings.ts';
 import type { HelperTask } from '../../../domain/self-update/helper.ts';
-import type { Schedule } from '../../../domain/schedule/schedule.ts';
+import type { Schedule } from '../../../domain/run/event.ts';
 import { exitCodes, type CommandContext } from '../context/context.ts';
 import { codesOfSession, type ResultCode, worstCode } from '../context/exit-code.ts';
 import { logStart } from '../render/start-lines.ts';

@@ -1,7 +1,7 @@
 import type { Application } from '../../../application/application.ts';
 import type { Settings } from '../../../config/read/process-settings.ts';
 import type { StartFacts } from '../../../domain/notification/run-facts.ts';
-import type { EngineReader } from '../../../domain/outside/engine-reader.ts';
+import type { EngineReader } from '../../../domain/outside/engine.ts';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 

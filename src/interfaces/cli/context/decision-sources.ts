@@ -4,7 +4,7 @@ import type { Decision, DecisionFault, DecisionRequest } from '../../../domain/d
 import { ServiceError } from '../../../domain/text/errors.ts';
 import { type Digest, parseDigest } from '../../../domain/image/image-reference.ts';
 import type { JsonObject } from '../../../domain/text/json.ts';
-import type { RunningService } from '../../../domain/run/running-service.ts';
+import type { RunningService } from '../../../domain/run/event.ts';
 import { namePattern } from '../../../domain/text/name-pattern.ts';
 import { defined } from '../../../domain/text/plain-data.ts';
 import { quoted } from '../../../domain/text/printable.ts';

@@ -1,5 +1,4 @@
-import type { OutcomeKind, Session } from '../../../domain/run/session.ts';
-import type { EngineRun } from '../../../domain/fleet/engine-run.ts';
+import type { OutcomeKind, Session, EngineRun } from '../../../domain/run/session.ts';
 import { type CheckReport, type RecoveryReport, exitCodes } from './context.ts';
 
 /** The worst result decides the exit code: failed, then incomplete, then done. */

@@ -1,11 +1,10 @@
 import type { Application } from '../../../application/application.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
 import type { Inventory } from '../../../domain/inventory/inventory.ts';
-import type { Clock } from '../../../domain/outside/outside.ts';
-import type { SharedRecords } from '../../../domain/outside/record-store.ts';
+import type { Clock, SharedRecords } from '../../../domain/outside/outside.ts';
 import type { JsonObject } from '../../../domain/text/json.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import type { RunningService } from '../../../domain/run/running-service.ts';
+import type { RunningService } from '../../../domain/run/event.ts';
 import { configurationEntry, type Configuration } from '../../json/configuration.ts';
 import { type HistoryEntry, historyEntry, unfinishedField } from '../../json/entries.ts';
 import { detailsEntry } from '../../json/container-details.ts';

@@ -1,4 +1,4 @@
-import type { EngineRuns } from '../../../domain/fleet/engine-run.ts';
+import type { EngineRuns } from '../../../domain/run/session.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { Style } from '../terminal/style.ts';
 

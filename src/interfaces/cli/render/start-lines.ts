@@ -1,5 +1,5 @@
 import { describeError, ServiceError } from '../../../domain/text/errors.ts';
-import type { EngineKind } from '../../../domain/fleet/engine-state.ts';
+import type { EngineKind } from '../../../domain/outside/engine.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { CommandContext } from '../context/context.ts';
 import { countOf } from '../words/wording.ts';

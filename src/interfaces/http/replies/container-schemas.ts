@@ -1,8 +1,6 @@
-import { heldBecause, unknownBecause } from '../../../domain/decision/hold.ts';
-import { engineRunResults } from '../../../domain/fleet/engine-run.ts';
-import { candidateKinds } from '../../../domain/decision/approval.ts';
+import { heldBecause, unknownBecause, candidateKinds } from '../../../domain/decision/decisions.ts';
+import { engineRunResults, entryKinds, outcomeKinds } from '../../../domain/run/session.ts';
 import { versionChanges } from '../../../domain/image/image-labels.ts';
-import { entryKinds, outcomeKinds } from '../../../domain/run/session.ts';
 import { array, oneOf, type Fields, integer, map, object, text, time } from './schemas.ts';
 
 /** The running version and the newer one; all may be absent. */

@@ -1,4 +1,4 @@
-import type { EngineState } from '../../../domain/fleet/engine-state.ts';
+import type { EngineState } from '../../../domain/outside/engine.ts';
 import { matchesReference, tryParseImageReference } from '../../../domain/image/image-reference.ts';
 import { parseDuration } from '../../../domain/text/duration.ts';
 import { sizeOfPatterns } from '../../../domain/text/name-pattern.ts';

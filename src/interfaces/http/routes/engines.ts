@@ -1,4 +1,4 @@
-import type { EngineState } from '../../../domain/fleet/engine-state.ts';
+import type { EngineState } from '../../../domain/outside/engine.ts';
 import { toTimestamp, replyFields } from '../../json/timestamps.ts';
 import { array, integer, object, stamped, text, time, booleanField } from '../replies/schemas.ts';
 import type { HttpParts } from '../service/parts.ts';

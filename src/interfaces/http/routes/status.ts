@@ -8,7 +8,7 @@ import { triggers, updatePhases } from '../../../domain/run/session.ts';
 import { countUnwatched } from '../../../domain/check/unwatched.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { internalError, problemOf } from '../replies/errors.ts';
-import type { RunUnderWay } from '../../../domain/run/service-status.ts';
+import type { RunUnderWay } from '../../../domain/run/event.ts';
 import { flag, unlisted } from '../requests/query.ts';
 import { replyFields, toTimestamp } from '../../json/timestamps.ts';
 

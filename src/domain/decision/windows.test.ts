@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createTimeZone } from '../schedule/time-zone.ts';
-import { parseWindows, type Window } from './window-grammar.ts';
-import { createWindows, type Windows } from './windows.ts';
+import { createTimeZone, parseWindows, createWindows, type Window, type Windows } from './windows.ts';
 
 const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kathmandu', 'Pacific/Apia'] as const;
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseWindows } from './window-grammar.ts';
+import { parseWindows } from './windows.ts';
 
 const all = [0, 1, 2, 3, 4, 5, 6];
 
