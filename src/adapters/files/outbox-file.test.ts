@@ -150,7 +150,9 @@ describe('the outbox file', () => {
     const folder = freshFolder();
     const path = join(folder, 'outbox.jsonl');
     const other = `${path}.old`;
-    await createOutboxFile(folder, createTestLog()).append([put('1')]);
+    const former = createOutboxFile(folder, createTestLog());
+    await former.append([put('1')]);
+    await former.close();
     renameSync(path, other);
     const file = createOutboxFile(folder, createTestLog());
     await whileItDoesNotAnswer(path, async (past) => expect(await past(file.load())).toEqual([]));

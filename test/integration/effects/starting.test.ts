@@ -186,7 +186,7 @@ describeInLab('how containers are stopped and started', (lab) => {
   ])('--health-probe brings the old container back where %s does not pass', async (probe, reason) => {
     const { Id } = await stale('web');
     const { outcomes } = await upkeep.update('--health-probe', probe, '--health-timeout', '3s');
-    expect(outcomes['web']).toMatchObject({ outcome: 'failed', reason: expect.stringContaining(reason) });
+    expect(outcomes['web']).toMatchObject({ outcome: 'rolled_back', reason: expect.stringContaining(reason) });
     expect(await inspect('web')).toMatchObject({ Id, State: { Running: true } });
     expect(await names()).toEqual(['web']);
   });
