@@ -44,6 +44,11 @@ const floors: readonly Floor[] = [
     because: 'it is independent of the application and other adapters',
   },
   {
+    folder: 'src/adapters/forge',
+    mayImport: ['src/domain/', 'node:', ...waysThroughProxies, 'markdown-it'],
+    because: 'it uses the proxy connections of `oci`; markdown-it is loaded only when used',
+  },
+  {
     folder: 'src/adapters/notify',
     mayImport: ['src/domain/', 'node:', ...waysThroughProxies, 'nodemailer'],
     because: 'it uses the proxy connections of `oci`; nodemailer is loaded only when used',

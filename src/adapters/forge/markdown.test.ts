@@ -1,0 +1,282 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Block, readRelease, type Span, textOf } from '../../domain/notes/read-release.ts';
+import { readMarkdown } from './markdown.ts';
+
+const read = (text: string, title = '1.2.3') => readRelease(title, readMarkdown(text));
+const item = '\n\n- The port is 8080 now\n';
+
+describe('breaking changes', () => {
+  test.each([
+    [`### Breaking Changes${item}`],
+    ['- [BREAKING] Remove the old importer\n- More'],
+    ['- Breaking: Drop support for Python 3.9'],
+    [`**Modified \\[breaking\\]:**${item}`],
+    [`### ⚠ BREAKING CHANGES${item}`],
+    ['* Breaking change: the API needs a token'],
+    ['* Breaking change / compatibility fix (EasyRSS): the API needs a token'],
+    [`BREAKING CHANGES:${item}`],
+    ['* [CHANGE] **breaking** TSDB: the old format is not read any more'],
+    ['This release contains multiple breaking changes to the remote storage.'],
+    ['* [CHANGE] Rename the flag. This is a breaking change to users of it.'],
+    ['- CVE-2026-1234: **Breaking Change** please read the [migration guide](https://docs.example/m)'],
+    [`### The statistics page (BREAKING API CHANGE)${item}`],
+    [':warning: See **Migration notes** in the docs for breaking changes.'],
+    ['- **BREAKING: the label is renamed**'],
+    ['!> **Breaking changes!** Read the documentation.'],
+    ['- breaking: Upgrade min Compose version to 2.19'],
+    ['- BREAKING CHANGE: the volume moves'],
+    [`### Breaking Change${item}`],
+    [`### Backward Incompatible Changes${item}`],
+    [`# Potentially breaking changes (from 2.1.0.109)${item}`],
+    [`### 🚨 Breaking${item}`],
+    ['> [!WARNING]\n> BREAKING CHANGES\n> The variable is gone'],
+    [`## 🚨 Breaking Changes\n\n* refactor!: remove the old route`],
+    ['* refactor(api)!: remove the old route'],
+    [`Breaking Changes:${item}`],
+    ['## BREAKING CHANGES\n\nThe database moves.'],
+    [`## Breaking changes\n\n### Manual action may be required\n\nRead on.`],
+    [`#### Backward-incompatible changes${item}`],
+    [`## 💥 Breaking Change${item}`],
+    [`## 💥 Breaking Changes 💥${item}`],
+    ['> [!WARNING]\n> This removes support for the old monitors. Please migrate first.'],
+    ['> [!IMPORTANT]\n> Manual steps are needed before upgrading'],
+    ['This version has incompatible changes.'],
+  ])('are found in %j', (text) => {
+    const { breaking } = read(text);
+    expect(breaking.length).toBeGreaterThan(0);
+    expect(breaking.every(({ text: told }) => told.length > 0 && told.length <= 200)).toBe(true);
+  });
+
+  test('are found in the title of a release only', () => {
+    expect(read('- The port is 8080 now', 'v0.8.0: HTTP (breaking change)').breaking).toEqual([
+      { text: 'v0.8.0: HTTP (breaking change)', rule: 'title' },
+    ]);
+  });
+
+  test('are told with the sentences of their section, at most three', () => {
+    const { breaking } = read('## Breaking changes\n\n- One\n- Two\n- Three\n- Four\n\n## Fixes\n\n- Five');
+    expect(breaking).toEqual(['One', 'Two', 'Three'].map((text) => ({ text, rule: 'heading' })));
+    expect(read('- BREAKING: the volume moves').breaking).toEqual([{ text: 'the volume moves', rule: 'mark' }]);
+  });
+
+  test.each([
+    ['- fix breaking api change to document notes user field'],
+    ['- Use non-breaking words in titles'],
+    ['- Fix: handle allauth groups location breaking change'],
+    ['- upgrade zod to v4 and fix breaking changes'],
+    ['- fix breaking changes of URL'],
+    ['- Bump github.com/docker/docker to 28.5.2+incompatible'],
+    ['- Fix a bug unpredictably breaking outbound federation'],
+    ['- Break down the metrics of the cache expiry'],
+    ['- Add a Breaking change note to the changelog'],
+    ['- This reverts the breaking changes introduced in 3.7.0'],
+    ['- Support incompatible native histograms'],
+    ['- Keep the old function without breaking until 3.0'],
+    ['- break resource handlers on error'],
+    ['This release candidate may contain bugs or breaking changes.'],
+    ['- Compatibility with breaking changes coming in Home Assistant 2026.8'],
+    ['## Breaking changes\n\n## Fixes\n\n- One'],
+    ['## Breaking changes\n\nNone\n\n## Fixes\n\n- One'],
+    ['## Breaking changes\n\n- None in this release.\n\n## Fixes\n\n- One'],
+    ['There are no breaking changes in this release.'],
+    ['## No breaking changes\n\n- Update as usual'],
+    ['This release has no breaking changes.'],
+    ['- Breakpoints for small screens'],
+    ['- fix(deps): update everything'],
+    ['> [!NOTE]\n> The option is no longer slow'],
+    ['## New Contributors\n\n- @a made the first BREAKING CHANGE'],
+    ['```\nBREAKING CHANGE: in an example\n```\n\n- One'],
+    ['<!-- BREAKING CHANGES: none -->\n- One'],
+  ])('are not found in %j', (text) => {
+    expect(read(text).breaking).toEqual([]);
+  });
+
+  test.each([
+    ['### Upgrade Notes\n\n- Copy the file'],
+    ['**Important changes from last Beta**\n\n- One'],
+    ['## Deprecations and Removals\n\n- One'],
+    ['## Migration\n\nCopy the file before the start of it.'],
+    ['See https://docs.example/release-notes/2024.4\n\n- 1a2b3c4 web: a commit'],
+  ])('of weaker words ask for attention only: %j', (text) => {
+    expect(read(text)).toMatchObject({ breaking: [], attention: true });
+  });
+});
+
+describe('readRelease()', () => {
+  test.each([
+    [''],
+    ['https://blog.example/2026/11'],
+    ['See [the blog](https://blog.example/2026/11).'],
+    ['![picture](https://x.example/p.png)'],
+    ['**Full Changelog**: https://github.com/a/b/compare/v1...v2'],
+  ])('finds no content in %j', (text) => {
+    expect(read(text)).toMatchObject({ isEmpty: true, breaking: [] });
+  });
+
+  test('drops thanks and ways to pull, and shortens generated lines', () => {
+    const { blocks, points } = read(
+      "## What's Changed\n* Faster search by @ann in https://github.com/acme/web/pull/12\n* Albums by @bob[bot] in https://github.com/acme/web/pull/13\n\n## New Contributors\n* @ann made their first contribution\n\n**Full Changelog**: https://github.com/acme/web/compare/v1...v2\n\n```\ndocker pull acme/web:2\n```\n\n<details><summary>Dependency updates</summary>\n\n* left-pad 2\n\n</details>",
+    );
+    expect(points).toEqual(['Faster search (#12)', 'Albums (#13)']);
+    expect(blocks.map(({ kind }) => kind)).toEqual(['heading', 'list']);
+  });
+
+  test('begins with what breaks, then highlights, new things, security, changes and fixes', () => {
+    const { points } = read(
+      '## Fixed\n- f\n## Security\n- s\n## Added\n- a\n## Highlights\n- h\n## Breaking changes\n- b\n',
+    );
+    expect(points).toEqual(['b', 'h', 'a', 's', 'f']);
+  });
+});
+
+describe('readMarkdown()', () => {
+  test('makes a tree of headings, paragraphs, lists, quotations, code and rules', () => {
+    expect(
+      readMarkdown(
+        '# A *b*\n\nc `d` **e** [f](https://x.example/a)\ng\n\n1. h\n   - i\n\n> [!NOTE]\n> j\n\n---\n\n| k | l |\n|---|---|\n| m | n |\n\n    o\n',
+      ),
+    ).toEqual([
+      {
+        kind: 'heading',
+        level: 1,
+        spans: [
+          { kind: 'text', text: 'A ' },
+          { kind: 'em', spans: [{ kind: 'text', text: 'b' }] },
+        ],
+      },
+      {
+        kind: 'para',
+        spans: [
+          { kind: 'text', text: 'c ' },
+          { kind: 'code', text: 'd' },
+          { kind: 'text', text: ' ' },
+          { kind: 'strong', spans: [{ kind: 'text', text: 'e' }] },
+          { kind: 'text', text: ' ' },
+          { kind: 'link', href: 'https://x.example/a', spans: [{ kind: 'text', text: 'f' }] },
+          { kind: 'text', text: '\ng' },
+        ],
+      },
+      { kind: 'list', isOrdered: true, items: [[para('h'), { kind: 'list', isOrdered: false, items: [[para('i')]] }]] },
+      { kind: 'quote', alert: 'note', blocks: [para('j')] },
+      { kind: 'rule' },
+      { kind: 'list', isOrdered: false, items: [[para('m'), para('n')]] },
+      { kind: 'code', text: 'o\n' },
+    ]);
+  });
+
+  test.each([
+    ['[a](javascript:alert(1))'],
+    ['[a](data:text/html,x)'],
+    ['[a](http://x.example/)'],
+    ['[a](//x.example/)'],
+    ['[a](https://u:p@x.example/)'],
+    ['![a](https://x.example/p.png)'],
+    ['<a href="https://x.example/">a</a>'],
+    ['<script>a</script>'],
+    ['<img src=x onerror=alert(1)>a'],
+    ['a\u202e\u0007\u001b[31m'],
+  ])('keeps of %j its text only', (text) => {
+    const [block] = readMarkdown(text);
+    expect(block?.kind).toBe('para');
+    const spans = block?.kind === 'para' ? block.spans : [];
+    expect(spans.every(({ kind }) => kind === 'text')).toBe(true);
+    expect(textOf(spans).replace(/^\[(a)\]\(.*$|^(a)(?:\[31m)$/, '$1$2')).toBe('a');
+  });
+
+  const long = (part: string) => part.repeat(Math.ceil((2 * 64 * 1024) / part.length));
+  const hostile: readonly (readonly [string, string])[] = [
+    ['quotations', long('> ')],
+    ['nested lists', Array.from({ length: 600 }, (_, at) => `${' '.repeat(at * 2)}- a`).join('\n')],
+    ['open links', long('[a](')],
+    ['open brackets', long('[')],
+    ['open images', long('![a](')],
+    ['backticks', Array.from({ length: 400 }, (_, at) => '`'.repeat(at)).join(' a ')],
+    ['emphasis', long('a**b')],
+    ['emphasis and code', `${long('a**b').slice(0, 30_000)}${long('c* `').slice(0, 30_000)}`],
+    ['stars', long('*')],
+    ['underscores', long('_a ')],
+    ['tags', long('<a ')],
+    ['comments', long('<!-- ')],
+    ['folded', long('<details>')],
+    ['entities', long('&#0;&#x202e;')],
+    ['backslashes', long('\\')],
+    ['tables', `${'|a'.repeat(2000)}|\n${'|-'.repeat(2000)}|\n${`${'|b'.repeat(2000)}|\n`.repeat(15)}`],
+    ['autolinks', long('<https://a.example/')],
+    ['words about breaking', long('no breaking ')],
+    ['sentences about breaking', long('this release is not. ')],
+    ['emoji', long('⚠️')],
+    ['spaces', long(' ')],
+    ['definitions', long('[a]: /b\n')],
+    ['commits', long(' by @a in https://x/pull/')],
+    ['digits', long('1.1.1.1.')],
+  ];
+
+  test.each(hostile)('reads hostile %s in bounded work, and has a tree of allowed nodes', (_, text) => {
+    const begun = process.cpuUsage();
+    const { blocks, breaking, points } = read(text);
+    const busyMs = process.cpuUsage(begun).user / 1000;
+    expect(countOf(blocks, 0)).toBeLessThan(25_000);
+    expect(breaking.length).toBeLessThanOrEqual(3);
+    expect(points.every((point) => point.length <= 160)).toBe(true);
+    // 300 ms of the processor in the shipped program; a quadratic reader needs minutes.
+    expect(busyMs).toBeLessThan(3000);
+  });
+
+  test('never throws and never keeps more than allowed nodes, whatever it reads', () => {
+    const marks = fc.constantFrom(
+      '#',
+      '> ',
+      '- ',
+      '**',
+      '`',
+      '[',
+      '](https://a.example)',
+      '\n',
+      '\n\n',
+      '| ',
+      '1. ',
+      '```\n',
+      '<b>',
+      'BREAKING',
+      '\u202e',
+    );
+    fc.assert(
+      fc.property(fc.array(fc.oneof(marks, fc.string({ unit: 'grapheme' })), { maxLength: 60 }), (parts) => {
+        const { blocks } = read(parts.join(''));
+        countOf(blocks, 0);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+function para(text: string): Block {
+  return { kind: 'para', spans: [{ kind: 'text', text }] };
+}
+
+/** The number of nodes; throws for a node that is not allowed. */
+function countOf(blocks: readonly Block[], depth: number): number {
+  expect(depth).toBeLessThan(50);
+  let count = 0;
+  for (const block of blocks) {
+    count += 1;
+    if (block.kind === 'heading' || block.kind === 'para') count += countSpans(block.spans);
+    else if (block.kind === 'list') for (const one of block.items) count += countOf(one, depth + 1);
+    else if (block.kind === 'quote') count += countOf(block.blocks, depth + 1);
+    else if (block.kind === 'code') expect(block.text).not.toMatch(/[\u0000-\u0008\u202e\u001b]/);
+    else expect(block).toEqual({ kind: 'rule' });
+  }
+  return count;
+}
+
+function countSpans(spans: readonly Span[]): number {
+  let count = 0;
+  for (const span of spans) {
+    count += 1;
+    if ('text' in span) expect(span.text).not.toMatch(/[\u0000-\u0008\u202e\u001b]/);
+    else count += countSpans(span.spans);
+    if (span.kind === 'link') expect(span.href).toMatch(/^https:\/\//);
+  }
+  return count;
+}

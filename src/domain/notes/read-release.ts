@@ -1,0 +1,331 @@
+import { printable } from '../text/printable.ts';
+
+/** A part of a line. Links are https only; texts have no control and no hidden characters. */
+export type Span =
+  | { readonly kind: 'text' | 'code'; readonly text: string }
+  | { readonly kind: 'strong' | 'em'; readonly spans: readonly Span[] }
+  | { readonly kind: 'link'; readonly href: string; readonly spans: readonly Span[] };
+
+/** Release notes as a tree of plain data: nothing of their Markdown or HTML is left. */
+export type Block =
+  | { readonly kind: 'heading'; readonly level: number; readonly spans: readonly Span[] }
+  | { readonly kind: 'para'; readonly spans: readonly Span[] }
+  | { readonly kind: 'list'; readonly isOrdered: boolean; readonly items: readonly (readonly Block[])[] }
+  | { readonly kind: 'code'; readonly text: string }
+  | { readonly kind: 'quote'; readonly alert?: Alert; readonly blocks: readonly Block[] }
+  | { readonly kind: 'rule' };
+
+export const alerts = ['note', 'tip', 'important', 'warning', 'caution'] as const;
+
+export type Alert = (typeof alerts)[number];
+
+/**
+ * The rule that found a sentence about breaking changes: a heading, a mark at an item, an alert, a sentence, or the title
+ * of the release.
+ */
+export const breakingRules = ['heading', 'mark', 'alert', 'sentence', 'title'] as const;
+
+export type Breaking = { readonly text: string; readonly rule: (typeof breakingRules)[number] };
+
+export type ReadRelease = {
+  /** Without thanks, checksums and the like. */
+  readonly blocks: readonly Block[];
+  /** At most three, each with at most 200 characters. Empty is no promise: authors write as they like. */
+  readonly breaking: readonly Breaking[];
+  /** Whether they ask for attention, as with a heading "Migration", or refer to notes elsewhere. */
+  readonly attention: boolean;
+  /** The most telling lines, best first, each with at most 160 characters. */
+  readonly points: readonly string[];
+  /** They have no content of their own: nothing, a link, or "see elsewhere". */
+  readonly isEmpty: boolean;
+};
+
+/** Judges the notes of one release. The sentences are found by their form, in English; a help, not a guarantee. */
+export function readRelease(title: string, tree: readonly Block[]): ReadRelease {
+  const blocks = withoutThanks(tree);
+  const sections = sectionsOf(blocks);
+  const breaking = breakingIn(title, sections).slice(0, maxHits);
+  const lines = sections.flatMap(({ body }) => linesOf(body));
+  const isEmpty = !hasContent(blocks);
+  return {
+    blocks,
+    breaking,
+    attention: isElsewhere(lines) || sections.some((one) => needsAttention.test(plainStart(one.title)) && hasBody(one)),
+    points: pointsOf(breaking, sections),
+    isEmpty,
+  };
+}
+
+const maxHits = 3;
+const maxHit = 200;
+const maxPoint = 160;
+
+/** The text of spans, with a line break where the source has one. */
+export function textOf(spans: readonly Span[]): string {
+  return spans.map((span) => ('text' in span ? span.text : textOf(span.spans))).join('');
+}
+
+type Section = {
+  readonly title: string;
+  /** 7 for a bold line or one with a colon. */
+  readonly level: number;
+  /** Up to the next heading of any level. */
+  readonly body: readonly Block[];
+  /** The headings behind it belong to it while their level is higher. */
+  readonly under: readonly Section[];
+};
+
+function sectionsOf(blocks: readonly Block[]): readonly Section[] {
+  const flat: { title: string; level: number; body: Block[] }[] = [{ title: '', level: 0, body: [] }];
+  for (const block of blocks) {
+    const title = titleIn(block);
+    if (title === undefined) flat.at(-1)?.body.push(block);
+    else flat.push({ ...title, body: [] });
+  }
+  return flat.map((one, at) => {
+    const behind = flat.slice(at + 1);
+    const end = behind.findIndex(({ level }) => level <= one.level);
+    const under = behind.slice(0, end < 0 ? undefined : end).map((inner) => ({ ...inner, under: [] }));
+    return { ...one, under: one.level === 0 ? [] : under };
+  });
+}
+
+/** A heading, or a line that is used as one: all of it bold, or with a colon at its end. */
+function titleIn(block: Block): { readonly title: string; readonly level: number } | undefined {
+  if (block.kind === 'heading') return { title: textOf(block.spans), level: block.level };
+  if (block.kind !== 'para') return undefined;
+  const text = textOf(block.spans).trim();
+  if (text === '' || text.length > maxTitle || text.includes('\n')) return undefined;
+  const isBold = block.spans.every(
+    (span) =>
+      span.kind === 'strong' ||
+      textOf([span])
+        .trim()
+        .replace(/^[:!]$/, '') === '',
+  );
+  return isBold || text.endsWith(':') ? { title: text, level: 7 } : undefined;
+}
+
+const maxTitle = 90;
+
+function breakingIn(title: string, sections: readonly Section[]): readonly Breaking[] {
+  const hits: Breaking[] = [];
+  const add = (text: string, rule: Breaking['rule']) => {
+    const shown = short(text, maxHit);
+    if (shown !== '' && !hits.some((hit) => hit.text === shown)) hits.push({ text: shown, rule });
+  };
+  const inTitle = isBreakingTitle(title);
+  for (const section of sections) {
+    if (isBreakingTitle(section.title) && hasBody(section))
+      for (const text of leadingItems(section)) add(text, 'heading');
+    for (const { text, isMarked, alert } of linesOf(section.body)) {
+      if (isMarked || hasMark(text)) add(withoutMark(text), 'mark');
+      else if (
+        alert !== undefined &&
+        alert !== 'note' &&
+        alert !== 'tip' &&
+        asksForAction.test(text) &&
+        !isNegated(text)
+      )
+        add(text, 'alert');
+      else if (saysBreaking(text)) add(text, 'sentence');
+    }
+  }
+  if (inTitle && hits.length === 0) add(title, 'title');
+  return hits;
+}
+
+function isBreakingTitle(title: string): boolean {
+  const plain = plainStart(title);
+  if (plain === '' || isNegated(plain)) return false;
+  return breakingStart.test(plain) || (plain.length < maxTitle && breakingWithin.test(plain));
+}
+
+const breakingStart =
+  /^(?:(?:potentially|potential|possibly|possible|new|other|known|important)\s+)?(?:breaking(?:(?:\s+api)?\s+changes?\b|\s*(?:$|[:!(–—-]))|backwards?[- ]incompatib)/i;
+
+const breakingWithin = /\bbreaking(?:\s+api)?\s+changes?\b|\[breaking\]/i;
+
+/** The items of a section about breaking changes, or its paragraphs. */
+function leadingItems(section: Section): readonly string[] {
+  const inside = [section, ...section.under].flatMap(({ body }) => linesOf(body));
+  const items = inside.filter(({ isItem }) => isItem);
+  const telling = (items.length > 0 ? items : inside).map(({ text }) => text).filter((text) => !isNothing(text));
+  return telling.length > 0 ? telling.slice(0, maxHits) : [section.under[0]?.title ?? section.title];
+}
+
+function hasBody(section: Section): boolean {
+  const inside = [section, ...section.under];
+  return inside.some(
+    ({ body }) => body.some(({ kind }) => kind === 'code') || linesOf(body).some(({ text }) => !isNothing(text)),
+  );
+}
+
+function isNothing(text: string): boolean {
+  return /^[\s\p{P}]*(?:none|n\/a|nothing|no|no breaking changes?)?(?:\s+(?:in this (?:release|version)|so far|known|at this time))?[\s\p{P}]*$/iu.test(
+    text.slice(0, 100),
+  );
+}
+
+/** The mark may be behind another one, as in `[CHANGE] **breaking** …`. */
+function hasMark(text: string): boolean {
+  const plain = plainStart(text);
+  if (conventional.test(plain)) return true;
+  if (/\bBREAKING[ -]CHANGES?\b/.test(text)) return !isNegated(text);
+  return markAtStart.test(plain) && !isNegated(plain.slice(0, 40));
+}
+
+const markAtStart =
+  /^(?:\[[a-z ]{1,20}\]:?\s*)?(?:\[breaking\]|\(breaking\)|breaking(?:\s+changes?)?(?:\s*\/[^:]{0,60})?(?:\s*\([^)]{0,60}\))?\s*:)/i;
+
+/** https://www.conventionalcommits.org/en/v1.0.0/ */
+const conventional = /^(?:feat|fix|refactor|chore|build|ci|docs|perf|style|test|deps|revert)(?:\([^)]{1,60}\))?!:/i;
+
+function withoutMark(text: string): string {
+  const plain = plainStart(text).replace(/^\[breaking\]\s*|^breaking(?:\s+changes?)?\s*[:!]\s*/i, '');
+  return plain === '' ? text : plain;
+}
+
+const asksForAction =
+  /\bbreaking\b|\bincompatib|\bmanual(?:ly)? (?:action|steps?|intervention|migrat)|\bbefore (?:you )?upgrading|\bmust (?:migrate|be migrated)|\bplease migrate|\bno longer\b|\bremoves? support/i;
+
+function saysBreaking(text: string): boolean {
+  return sentencesOf(text).some((sentence) => aboutThis.test(sentence) && !isNegated(sentence));
+}
+
+const aboutThis =
+  /\bth(?:is|e) (?:(?:new|major|minor|latest) )?(?:release|version|update|is)\b[^.]{0,200}\b(?:breaking|incompatible) (?:api )?changes?\b|\bthis is an? (?:breaking|incompatible) (?:api )?change\b|\b(?:for|several|multiple|some|many) breaking (?:api )?changes?\b/i;
+
+/** Whether a sentence about breaking changes denies them, mends them, or is a disclaimer of a pre-release. */
+function isNegated(text: string): boolean {
+  return /(?:\b(?:no|not|non|without|fix\w*|mend\w*|avoid\w*|prevent\w*|revert\w*|handle\w*|resolv\w*|may|might|could|coming|word|line)\b|n't\b)[^.;]{0,80}?[\s-](?:un)?(?:breaking|incompatib)|\+incompatible|\bunpredictably breaking|\bbreaking changes? (?:coming|note)/i.test(
+    text.slice(0, maxSentence),
+  );
+}
+
+const maxSentence = 500;
+
+function sentencesOf(text: string): readonly string[] {
+  return text.slice(0, 4000).split(/(?<=[.!?])\s+/);
+}
+
+/** Without emoji, `:warning:`, quotation and list marks at the beginning. */
+function plainStart(text: string): string {
+  return text
+    .trim()
+    .slice(0, maxSentence)
+    .replace(/^(?:[\p{Extended_Pictographic}\p{Emoji_Modifier}\u{fe0f}\u{200d}\s*_!>#•-]|:[a-z_]{2,30}:)+/u, '')
+    .replace(/[\p{Extended_Pictographic}\u{fe0f}\s]+$/u, '');
+}
+
+const needsAttention =
+  /^(?:upgrad(?:e|ing)\b|update notes|migrati(?:on|ng)\b|deprecat|remov(?:ed|als?)\b|important\b|action required|manual steps?|before (?:you )?(?:upgrad|updat)|notes? for upgrad)/i;
+
+/** The notes only point to another page. */
+function isElsewhere(lines: readonly Line[]): boolean {
+  const [first] = lines;
+  return (
+    first !== undefined &&
+    /^(?:please )?(?:see|read|visit|check(?: out)?|full (?:release )?notes|release notes)\b/i.test(first.text) &&
+    first.hasLink
+  );
+}
+
+type Line = {
+  readonly text: string;
+  readonly isItem: boolean;
+  /** It begins with a bold word about breaking changes. */
+  readonly isMarked: boolean;
+  readonly hasLink: boolean;
+  readonly alert: Alert | undefined;
+};
+
+function linesOf(blocks: readonly Block[], isItem = false, alert?: Alert): readonly Line[] {
+  return blocks.flatMap((block): readonly Line[] => {
+    switch (block.kind) {
+      case 'heading':
+      case 'para': {
+        const hasLink = block.spans.some((span) => span.kind === 'link') || /https?:\/\//.test(textOf(block.spans));
+        const isMarked = startsBold(block.spans);
+        return textOf(block.spans)
+          .split('\n')
+          .map((text) => text.trim())
+          .filter((text) => text !== '')
+          .map((text, at) => ({ text, isItem: isItem && at === 0, isMarked: isMarked && at === 0, hasLink, alert }));
+      }
+      case 'list':
+        return block.items.flatMap((item) => linesOf(item, true, alert));
+      case 'quote':
+        return linesOf(block.blocks, isItem, block.alert ?? alert);
+      case 'code':
+      case 'rule':
+        return [];
+    }
+  });
+}
+
+/** `**Breaking Change** please read …`, also behind a mark such as `[CHANGE]` or `CVE-2026-1:`. */
+function startsBold(spans: readonly Span[]): boolean {
+  const at = spans.findIndex((span) => span.kind === 'strong');
+  const strong = spans[at];
+  if (strong?.kind !== 'strong') return false;
+  const before = plainStart(textOf(spans.slice(0, at)));
+  return /^(?:.{0,60}[\]:])?\s*$/.test(before) && /^breaking\b/i.test(plainStart(textOf(strong.spans)));
+}
+
+function hasContent(blocks: readonly Block[]): boolean {
+  return blocks.some((block) => {
+    if (block.kind === 'list') return block.items.some((item) => linesOf(item).length > 0);
+    if (block.kind === 'quote') return hasContent(block.blocks);
+    if (block.kind !== 'para') return false;
+    const own = block.spans.map((span) => (span.kind === 'link' ? '' : textOf([span]))).join('');
+    return own.replaceAll(/https?:\/\/\S+/g, '').trim().length >= minContent;
+  });
+}
+
+/** A shorter text without an item, such as "See the blog post", tells nothing. */
+const minContent = 25;
+
+/** Sections and lines without news: thanks, checksums, ways to pull the image. */
+function withoutThanks(tree: readonly Block[]): readonly Block[] {
+  const kept: Block[] = [];
+  let droppedFrom: number | undefined;
+  for (const block of tree) {
+    const title = titleIn(block);
+    if (title !== undefined) {
+      if (droppedFrom !== undefined && title.level > droppedFrom) continue;
+      droppedFrom = noNews.test(plainStart(title.title)) ? title.level : undefined;
+    }
+    if (droppedFrom === undefined && !isFurther(block)) kept.push(block);
+  }
+  return kept;
+}
+
+const noNews =
+  /^(?:new contributors|contributors?|thanks|thank you|credits|sponsors?|backers|checksums?|sha-?256|docker (?:images?|pull)|full changelog|dependenc(?:y|ies)(?: updates?)?|assets|downloads?)\b/i;
+
+function isFurther(block: Block): boolean {
+  if (block.kind === 'code') return /^\s*(?:\$ )?(?:docker|podman) pull \S+\s*$/.test(block.text);
+  return block.kind === 'para' && /^\W*full changelog\W/i.test(textOf(block.spans));
+}
+
+function pointsOf(breaking: readonly Breaking[], sections: readonly Section[]): readonly string[] {
+  const items = (from: readonly Section[]) => from.flatMap(({ body }) => linesOf(body).filter(({ isItem }) => isItem));
+  const chosen = order.flatMap((title) => items(sections.filter((one) => title.test(plainStart(one.title)))));
+  const all = items(sections);
+  const rest = all.length > 0 ? all : sections.flatMap(({ body }) => linesOf(body)).slice(0, 1);
+  const texts = [...breaking, ...chosen, ...rest].map(({ text }) => short(text, maxPoint));
+  return [...new Set(texts.filter((text) => text !== ''))];
+}
+
+const order = [
+  /^highlights?\b/i,
+  /^(?:new\b|features?\b|added\b|enhance|what'?s new)/i,
+  /^security\b/i,
+  /^chang(?:ed?|es)\b/i,
+  /^(?:bug ?)?fix/i,
+];
+
+function short(text: string, maxLength: number): string {
+  return printable(text.replaceAll(/\s+/g, ' ').trim(), maxLength);
+}
