@@ -1,5 +1,4 @@
-import { compareNumbers, compareStages } from '../tags/stage.ts';
-import { parseVersionTag } from '../tags/version-tag.ts';
+import { compareNumbers, compareStages, parseVersionTag } from '../image/version-tag.ts';
 
 /** A release as a forge lists it. `text` is foreign Markdown, at most `maxReleaseText` characters. */
 export type Release = {
