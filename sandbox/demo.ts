@@ -1,12 +1,11 @@
 import type { Registry } from '../src/domain/outside/registry.ts';
-import type { ContainerRecipe } from '../src/domain/container/recipe/request/request.ts';
+import type { ContainerRecipe, HostConfig } from '../src/domain/container/container-settings.ts';
 import type { Clock, Prober, Engine } from '../src/domain/outside/outside.ts';
 import type { ServiceSettings } from '../src/domain/settings/service-settings.ts';
 import type { Behaviour } from './base/behaviour.ts';
 import { createSandboxEngine, realisticLatencyMs, type SandboxEngine } from './engine/engine.ts';
 import { createSandboxRegistry } from './registry/registry.ts';
 import type { RegistryStore, Release, RegistryFault } from './registry/registry-store.ts';
-import type { HostConfig } from '../src/domain/container/container-settings.ts';
 
 /** An engine with containers, and registries with future releases, all in memory. */
 export type DemoWorld = {

@@ -1,5 +1,5 @@
-import type { ContainerRecipe } from '../../src/domain/container/recipe/request/request.ts';
 import type {
+  ContainerRecipe,
   ContainerConfig,
   Endpoint,
   HostConfig,

@@ -29,7 +29,7 @@ import { connectNetwork, recreateNetwork } from '../world/networks.ts';
 import { hasPruned, pastEvents, inspectContainer, listContainers } from '../world/view.ts';
 import { Refusal } from '../base/simulation.ts';
 import { noSpaceLeft, engineNowMs, type SandboxContainer, type World } from '../world/world.ts';
-import type { SwarmService } from '../../src/domain/swarm/swarm-service.ts';
+import type { SwarmService } from '../../src/domain/container/swarm-service.ts';
 import { outOfSequence, rollBackService, updateService, viewService, viewTask } from '../swarm/services.ts';
 import type { Membership, SandboxService, SandboxServiceSpec } from '../swarm/swarm-world.ts';
 

@@ -14,7 +14,7 @@ import {
   type Updater,
 } from './swarm-world.ts';
 import { nodesFor, assign, createTask, isAway, stopTask, startTask } from './tasks.ts';
-import type { SwarmUpdateStatus } from '../../src/domain/swarm/swarm-service.ts';
+import type { SwarmUpdateStatus } from '../../src/domain/container/swarm-service.ts';
 
 /** A swarm without nodes; they pull from the registries. */
 export function createSwarmWorld({

@@ -13,7 +13,7 @@ import {
   type SandboxNode,
 } from './swarm-world.ts';
 import { normalisePlatform } from '../../src/domain/image/platform.ts';
-import type { RawSpec, ServiceMode, SwarmService, SwarmTask } from '../../src/domain/swarm/swarm-service.ts';
+import type { RawSpec, ServiceMode, SwarmService, SwarmTask } from '../../src/domain/container/swarm-service.ts';
 import { amd64 } from '../registry/registry-store.ts';
 import { loseTask } from './tasks.ts';
 

@@ -1,4 +1,4 @@
-import type { SwarmNode, SwarmTask, TaskState, UpdateState } from '../../src/domain/swarm/swarm-service.ts';
+import type { SwarmNode, SwarmTask, TaskState, UpdateState } from '../../src/domain/container/swarm-service.ts';
 import type { FailedServiceVersion } from '../../src/domain/outside/engine.ts';
 import type { RegistryCredentials } from '../../src/domain/outside/registry.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';

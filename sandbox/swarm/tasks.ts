@@ -1,4 +1,4 @@
-import type { TaskState } from '../../src/domain/swarm/swarm-service.ts';
+import type { TaskState } from '../../src/domain/container/swarm-service.ts';
 import {
   hasEnded,
   tasksOf,

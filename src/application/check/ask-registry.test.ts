@@ -1,7 +1,7 @@
 import type { Outside } from '../../domain/outside/outside.ts';
 import { expect, test } from 'vitest';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import { indexImages } from '../../domain/container/image-index.ts';
+import { indexImages } from '../../domain/container/lookup.ts';
 import { parseImageReference } from '../../domain/image/image-reference.ts';
 import type { Verdict } from '../../domain/check/verdict.ts';
 import { defaultSettings } from '../../domain/settings/service-settings.ts';

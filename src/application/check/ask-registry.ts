@@ -2,7 +2,7 @@ import { addTo } from '../../domain/text/plain-data.ts';
 import { formatReference, type Digest, type ImageReference } from '../../domain/image/image-reference.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
 import { judgeFailure } from '../../domain/check/failed-check.ts';
-import type { ImageIndex } from '../../domain/container/image-index.ts';
+import type { ImageIndex } from '../../domain/container/lookup.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { formatPlatform, sameArchitecture, type Platform } from '../../domain/image/platform.ts';
 import { ageOf, eligibleOlderDigests, type Sighting, type Now } from '../../domain/check/sightings.ts';

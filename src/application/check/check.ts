@@ -22,7 +22,7 @@ import { createCooldownClock } from './newer/cooldown-clock.ts';
 import { createTagSightings, type TagSightings } from './newer/tag-sightings.ts';
 import type { SelectedContainers } from './select/select-containers.ts';
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
-import { readServiceImage } from '../../domain/swarm/service-image.ts';
+import { readServiceImage, type SwarmService } from '../../domain/container/swarm-service.ts';
 import {
   joinVerdicts,
   judgeServiceAlone,
@@ -30,11 +30,10 @@ import {
   subjectOfService,
   whyHeldByLabel,
 } from '../../domain/swarm/update/service-verdict.ts';
-import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import type { ServiceListing } from '../engine/service-listing.ts';
 import { judgeFailure } from '../../domain/check/failed-check.ts';
 import type { ImageSummary } from '../../domain/container/container.ts';
-import { labelsOfImage, type ImageIndex } from '../../domain/container/image-index.ts';
+import { labelsOfImage, type ImageIndex } from '../../domain/container/lookup.ts';
 import { sameRepository, tryParseImageReference } from '../../domain/image/image-reference.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { ownJournal } from '../../domain/transaction/journal.ts';

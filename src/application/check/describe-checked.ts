@@ -3,7 +3,7 @@ import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { CheckedFacts } from '../../domain/run/event.ts';
 import { parseDigest, familiarReference, withTagOf, type Digest } from '../../domain/image/image-reference.ts';
 import type { EntryKind } from '../../domain/run/session.ts';
-import { type ImageIndex, versionFactsOf } from '../../domain/container/image-index.ts';
+import { type ImageIndex, versionFactsOf } from '../../domain/container/lookup.ts';
 import type { TagOfCandidate, Verdict } from '../../domain/check/verdict.ts';
 import type { ReadReference } from './select/container-references.ts';
 import { type ImageVersions, versionOf, versionsBetween } from '../../domain/image/image-labels.ts';

@@ -13,7 +13,7 @@ import { candidateDigest, checkedFacts, describeChecked } from './describe-check
 import type { HoldRules } from './hold-back.ts';
 import type { JudgeOrder } from './judge-order.ts';
 import type { SelectedContainers } from './select/select-containers.ts';
-import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
+import type { SwarmService } from '../../domain/container/swarm-service.ts';
 
 /** The verdicts of one check. */
 export type Verdicts = {

@@ -10,7 +10,7 @@ import { type Successor, type SupersededImage, supersededImages } from '../../do
 import { getsFreshVolumes } from '../../domain/plan/replacement-options.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
-import { anonymousVolumeNames } from '../../domain/container/recipe/volumes/mounts.ts';
+import { anonymousVolumeNames } from '../../domain/container/recipe/volumes.ts';
 
 export type Reached = {
   readonly plan: UpdatePlan;

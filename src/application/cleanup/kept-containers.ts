@@ -1,6 +1,6 @@
 import { isAlive } from '../../domain/container/container.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
-import { imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
+import { imageLabelsIn, indexImages } from '../../domain/container/lookup.ts';
 import { keptAmong, type KeptContainer, whyRemovable } from '../../domain/rollback/kept-containers.ts';
 import { keptMarksOf } from '../../domain/transaction/transaction-mark.ts';
 import type { Outside } from '../../domain/outside/outside.ts';

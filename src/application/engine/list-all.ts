@@ -1,6 +1,6 @@
 import type { Container, ContainerSummary, ImageSummary } from '../../domain/container/container.ts';
 import { type FailedVersion, failedVersionsOf } from '../../domain/check/failed-version.ts';
-import { type ImageIndex, indexImages, unlistedImageIds } from '../../domain/container/image-index.ts';
+import { type ImageIndex, indexImages, unlistedImageIds } from '../../domain/container/lookup.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { doubtfulWays, ownWays, type OwnWays } from '../../domain/self-update/own-ways.ts';
 import { completeImages } from './image-configs.ts';

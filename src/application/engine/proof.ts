@@ -1,5 +1,5 @@
 import type { Container } from '../../domain/container/container.ts';
-import { digestsOf } from '../../domain/container/image-index.ts';
+import { digestsOf } from '../../domain/container/lookup.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { Digest } from '../../domain/image/image-reference.ts';
 import type { ProvingContainer } from '../../domain/waves.ts';

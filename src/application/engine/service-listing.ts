@@ -1,7 +1,7 @@
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { FailedServiceVersion, SwarmReader, SwarmState } from '../../domain/outside/engine.ts';
-import type { SwarmNode, SwarmService } from '../../domain/swarm/swarm-service.ts';
+import type { SwarmNode, SwarmService } from '../../domain/container/swarm-service.ts';
 
 /** The services of a swarm with their tasks and nodes, from one reading. */
 export type ServiceListing = {

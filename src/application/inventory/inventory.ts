@@ -1,7 +1,7 @@
 import { readContainerReference, type ContainerReference } from '../../domain/check/container-reference.ts';
 import type { ContainerSummary, ImageSummary } from '../../domain/container/container.ts';
 import { emptyListing, everyEntry, type EngineListing } from '../../domain/inventory/engine-listing.ts';
-import { labelsOfImage, noImageLabels, type ImageLabelsOf } from '../../domain/container/image-index.ts';
+import { labelsOfImage, noImageLabels, type ImageLabelsOf } from '../../domain/container/lookup.ts';
 import { createImageRule } from '../../domain/check/image-selection.ts';
 import type { Inventory, LastCheck, TrackedContainer, UnfinishedTracked } from '../../domain/inventory/inventory.ts';
 import {
@@ -17,7 +17,7 @@ import { trackContainer, trackImages, type UncheckedContainer } from '../../doma
 import { transactionMarksOf } from '../../domain/transaction/transaction-mark.ts';
 import { unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
 import type { PastOutcome } from '../../domain/run/session.ts';
-import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
+import type { SwarmService } from '../../domain/container/swarm-service.ts';
 import type { LastChecks } from './last-checks.ts';
 import type { LastOutcomes } from './last-outcomes.ts';
 import { noStartTimes, type StartTimes } from './start-times.ts';

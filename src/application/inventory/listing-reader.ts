@@ -1,5 +1,5 @@
 import type { ImageSummary } from '../../domain/container/container.ts';
-import { unlistedImageIds } from '../../domain/container/image-index.ts';
+import { unlistedImageIds } from '../../domain/container/lookup.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
 import {
   type EngineListing,

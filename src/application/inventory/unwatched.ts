@@ -2,7 +2,7 @@ import { readContainerReference } from '../../domain/check/container-reference.t
 import { createImageRule } from '../../domain/check/image-selection.ts';
 import { selectContainers, type WatchedContainer, selectByImage } from '../../domain/check/selection.ts';
 import { scopeInForce } from '../../domain/check/scope.ts';
-import { labelsOfImage, noImageLabels } from '../../domain/container/image-index.ts';
+import { labelsOfImage, noImageLabels } from '../../domain/container/lookup.ts';
 import { everyEntry, type EngineListing } from '../../domain/inventory/engine-listing.ts';
 import type { UnwatchedTracked } from '../../domain/inventory/inventory.ts';
 import type { InventoryParts } from './inventory.ts';

@@ -4,7 +4,7 @@ import { withoutKept } from '../../domain/rollback/kept-containers.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { isContainer } from '../../domain/run/session.ts';
 import { quoted } from '../../domain/text/printable.ts';
-import { imageLabelsIn } from '../../domain/container/image-index.ts';
+import { imageLabelsIn } from '../../domain/container/lookup.ts';
 import { monitoredOnly, whyOptedOut } from '../../domain/check/selection.ts';
 import type { ServiceSettings, SelfUpdate } from '../../domain/settings/service-settings.ts';
 import { planUpdate, type MadePlan, type RefusedContainer } from '../../domain/plan/update-plan.ts';

@@ -1,4 +1,4 @@
-import { type ImageLabelsOf, versionFactsOf } from '../../domain/container/image-index.ts';
+import { type ImageLabelsOf, versionFactsOf } from '../../domain/container/lookup.ts';
 import { versionOf } from '../../domain/image/image-labels.ts';
 import { type ContainerSummary, type Image, isAlive, shortId } from '../../domain/container/container.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';

@@ -16,7 +16,7 @@ import type { OpenTransaction } from '../transaction/facts/open-transaction.ts';
 import { memberFromJournal, memberFromMark } from '../transaction/facts/member-from.ts';
 import { containerOwnLabels } from '../../domain/image/image-labels.ts';
 import { objectErrorOrThrow } from '../engine/object-error.ts';
-import { imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
+import { imageLabelsIn, indexImages } from '../../domain/container/lookup.ts';
 
 /** An unfinished transaction as the engine shows it. */
 export type FoundTransaction = Pick<

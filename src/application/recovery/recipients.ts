@@ -1,5 +1,5 @@
 import type { ContainerSummary } from '../../domain/container/container.ts';
-import type { ImageLabelsOf } from '../../domain/container/image-index.ts';
+import type { ImageLabelsOf } from '../../domain/container/lookup.ts';
 import type { RecoveredTransaction } from '../../domain/run/event.ts';
 import { readLabels } from '../../domain/settings/labels.ts';
 import { plainName } from '../../domain/transaction/transaction-names.ts';

@@ -3,7 +3,7 @@ import type { RecoveredTransaction, RecoveryReport } from '../../domain/run/even
 import { restartPolicyOf, type ContainerSummary } from '../../domain/container/container.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
-import { imageLabelsIn, indexImages } from '../../domain/container/image-index.ts';
+import { imageLabelsIn, indexImages } from '../../domain/container/lookup.ts';
 import { isKeptByUpdate, keptAmong, withoutKept } from '../../domain/rollback/kept-containers.ts';
 import { isMarkOf, keptMarksOf, type TransactionMark } from '../../domain/transaction/transaction-mark.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';

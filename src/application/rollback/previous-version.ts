@@ -1,6 +1,6 @@
 import { suggestionFor } from '../../domain/check/filters.ts';
 import { failedVersionsIn, failedVersionsOf } from '../../domain/check/failed-version.ts';
-import { indexImages, labelsOfImage } from '../../domain/container/image-index.ts';
+import { indexImages, labelsOfImage } from '../../domain/container/lookup.ts';
 import { versionOf } from '../../domain/image/image-labels.ts';
 import { printTime } from '../../domain/text/duration.ts';
 import type { Container, ContainerSummary, Image } from '../../domain/container/container.ts';

@@ -1,5 +1,5 @@
 import { failedVersionsIn, failedVersionsOf } from '../../domain/check/failed-version.ts';
-import { indexImages } from '../../domain/container/image-index.ts';
+import { indexImages } from '../../domain/container/lookup.ts';
 import type { RollbackOptions, ContainerOutcome, Session } from '../../domain/run/session.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';

@@ -1,5 +1,5 @@
 import type { Outside } from '../../domain/outside/outside.ts';
-import { digestIn } from '../../domain/swarm/service-image.ts';
+import { digestIn } from '../../domain/container/swarm-service.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
 import type { ServiceEnd } from './follow-service.ts';
 import type { ServiceListing } from '../engine/service-listing.ts';

@@ -1,7 +1,7 @@
 import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import { readLabels } from '../../domain/settings/labels.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
-import { summaryOfService } from '../../domain/swarm/service-summary.ts';
+import { summaryOfService, type SwarmService } from '../../domain/container/swarm-service.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceCallOutcome, Swarm } from '../../domain/outside/engine.ts';
@@ -13,7 +13,6 @@ import type {
   ServiceStep,
   ServiceUpdate,
 } from '../../domain/swarm/update/service-update.ts';
-import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import { type ServiceWatch, watchService } from '../../domain/swarm/update/watch-service.ts';
 
 export type ServiceEnd = Omit<Extract<ServiceStep, { kind: 'end' }>, 'kind' | 'outcome'> & {

@@ -10,10 +10,8 @@ import {
   versionRolledBackBySwarm,
   type RolledBackVersion,
 } from '../../domain/swarm/update/open-update.ts';
-import { summaryOfService } from '../../domain/swarm/service-summary.ts';
-import { digestIn } from '../../domain/swarm/service-image.ts';
+import { summaryOfService, digestIn, type SwarmService } from '../../domain/container/swarm-service.ts';
 import type { ServiceUpdate } from '../../domain/swarm/update/service-update.ts';
-import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import { beginWatch } from '../../domain/swarm/update/watch-service.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { listServices, type ServiceListing } from '../engine/service-listing.ts';

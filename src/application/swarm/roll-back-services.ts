@@ -5,9 +5,14 @@ import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import { type LabelValues, readLabels } from '../../domain/settings/labels.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { PlannedService } from '../../domain/swarm/update/service-update.ts';
-import { digestIn, rollbackImageOf, unpinnedEarlierImage, whyFromIgnored } from '../../domain/swarm/service-image.ts';
-import { summaryOfService } from '../../domain/swarm/service-summary.ts';
-import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
+import {
+  digestIn,
+  rollbackImageOf,
+  unpinnedEarlierImage,
+  whyFromIgnored,
+  summaryOfService,
+  type SwarmService,
+} from '../../domain/container/swarm-service.ts';
 import { tryParseImageReference } from '../../domain/image/image-reference.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { needsSignature, whyUnsigned } from '../check/newer/require-signature.ts';

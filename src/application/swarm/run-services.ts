@@ -3,7 +3,7 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, Outcomes } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
 import type { PlannedService } from '../../domain/swarm/update/service-update.ts';
-import { digestIn } from '../../domain/swarm/service-image.ts';
+import { digestIn } from '../../domain/container/swarm-service.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { createSlots } from '../async/concurrency.ts';
 import { updateService } from './update-service.ts';

@@ -7,10 +7,8 @@ import type { ServiceListing } from '../engine/service-listing.ts';
 import { forgetFailures } from './failed-services.ts';
 import { runServices, type ServiceRun } from './run-services.ts';
 import type { ContainerSummary } from '../../domain/container/container.ts';
-import { summaryOfService } from '../../domain/swarm/service-summary.ts';
-import { readServiceImage } from '../../domain/swarm/service-image.ts';
+import { summaryOfService, readServiceImage, type SwarmService } from '../../domain/container/swarm-service.ts';
 import type { PlannedService } from '../../domain/swarm/update/service-update.ts';
-import type { SwarmService } from '../../domain/swarm/swarm-service.ts';
 import { readLabels } from '../../domain/settings/labels.ts';
 
 export type CheckedServices = {

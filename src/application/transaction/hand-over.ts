@@ -1,5 +1,5 @@
 import { imageOf } from '../engine/image-configs.ts';
-import type { ContainerRecipe } from '../../domain/container/recipe/request/request.ts';
+import type { ContainerRecipe } from '../../domain/container/container-settings.ts';
 import { isAlive } from '../../domain/container/container.ts';
 import { recipeFor } from '../../domain/container/recipe/container-recipe.ts';
 import { describeWithRemedy, ServiceError } from '../../domain/text/errors.ts';

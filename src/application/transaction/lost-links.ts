@@ -1,5 +1,5 @@
 import type { Container } from '../../domain/container/container.ts';
-import { parseLink } from '../../domain/container/recipe/other-containers.ts';
+import { parseLink } from '../../domain/container/recipe/host-config.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 

@@ -6,7 +6,7 @@ import type { CheckReport } from '../check/check.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
 import { untouched } from './run-plan.ts';
 import { versionsBetween } from '../../domain/image/image-labels.ts';
-import { type ImageIndex, versionFactsOf } from '../../domain/container/image-index.ts';
+import { type ImageIndex, versionFactsOf } from '../../domain/container/lookup.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { shortDigest } from '../../domain/image/image-reference.ts';
 

@@ -2,7 +2,7 @@ import type { ContainerSummary } from '../container/container.ts';
 import { ServiceError } from '../text/errors.ts';
 import { familiarReference, type ImageReference, matchesReference } from '../image/image-reference.ts';
 import type { Request } from '../run/session.ts';
-import { composePrefix } from '../container/compose-identity.ts';
+import { composePrefix } from '../container/lookup.ts';
 import { nearest, namePattern, type NamePattern } from '../text/name-pattern.ts';
 import { quoted } from '../text/printable.ts';
 import type { Selection, UnwatchedContainer, WatchedContainer } from './selection.ts';

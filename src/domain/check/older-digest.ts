@@ -1,4 +1,4 @@
-import type { ImageIndex } from '../container/image-index.ts';
+import type { ImageIndex } from '../container/lookup.ts';
 import type { RemoteImage } from '../outside/registry.ts';
 import { shortDigest, familiarReference } from '../image/image-reference.ts';
 import { quoted } from '../text/printable.ts';

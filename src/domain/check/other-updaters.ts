@@ -1,5 +1,5 @@
 import { type ContainerSummary, isAlive } from '../container/container.ts';
-import type { ImageLabelsOf } from '../container/image-index.ts';
+import type { ImageLabelsOf } from '../container/lookup.ts';
 import { tryParseImageReference } from '../image/image-reference.ts';
 import { watchtowerLabel } from '../image/image-labels.ts';
 import { readLabels } from '../settings/labels.ts';

@@ -1,5 +1,5 @@
 import type { ContainerSummary } from '../container/container.ts';
-import type { ImageLabelsOf } from '../container/image-index.ts';
+import type { ImageLabelsOf } from '../container/lookup.ts';
 import { readLabels } from '../settings/labels.ts';
 
 export type ScopeSource = {

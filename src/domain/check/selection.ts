@@ -1,6 +1,6 @@
 import type { Labels } from '../image/image-labels.ts';
 import type { ContainerSummary } from '../container/container.ts';
-import type { ImageLabelsOf } from '../container/image-index.ts';
+import type { ImageLabelsOf } from '../container/lookup.ts';
 import { type LabelValues, readLabels } from '../settings/labels.ts';
 import { anyOf, namePattern } from '../text/name-pattern.ts';
 import type { UnwatchedReason } from './unwatched.ts';

@@ -6,7 +6,7 @@ import type { ImageSummary } from '../container/container.ts';
 import { type ErrorCode, ServiceError } from '../text/errors.ts';
 import { judgeFailure } from './failed-check.ts';
 import { failedVersionsOf, failedVersionTag } from './failed-version.ts';
-import { indexImages } from '../container/image-index.ts';
+import { indexImages } from '../container/lookup.ts';
 import { parseImageReference } from '../image/image-reference.ts';
 import { ageOf } from './sightings.ts';
 import { type Content, judgeWithoutRegistry, judgeContent, judgeDigest, ownDigest } from './staleness.ts';

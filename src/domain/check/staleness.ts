@@ -12,7 +12,7 @@ import {
 import { formatDuration, printTime } from '../text/duration.ts';
 import { type FailedVersion, userTags } from './failed-version.ts';
 import type { Hold } from '../decision/decisions.ts';
-import { digestsOf, type ImageIndex } from '../container/image-index.ts';
+import { digestsOf, type ImageIndex } from '../container/lookup.ts';
 import { quoted } from '../text/printable.ts';
 import type { Age } from './sightings.ts';
 import { freshReason, registryDigest, type CheckSubject, unknownVerdict, type Verdict, verdict } from './verdict.ts';

@@ -4,7 +4,7 @@ import { digestOfRepository, type Digest, type ImageReference } from '../image/i
 import type { Cooldown } from '../run/session.ts';
 import type { FailedVersion } from './failed-version.ts';
 import type { Hold } from '../decision/decisions.ts';
-import { digestsOf } from '../container/image-index.ts';
+import { digestsOf } from '../container/lookup.ts';
 import type { RemoteImage, VerifiedImage } from '../outside/registry.ts';
 import type { ServiceSettings } from '../settings/service-settings.ts';
 

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyText } from '../../../test/support/any-text.ts';
 import { fixtureTable } from '../../../test/support/fixture-table.ts';
-import { mayBelongTogether, readComposeIdentity } from './compose-identity.ts';
+import { mayBelongTogether, readComposeIdentity } from './lookup.ts';
 
 const labels = { 'com.docker.compose.project': 'shop', 'com.docker.compose.service': 'web' };
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { digestOf, imageSummary } from '../../../test/support/scene/builders.ts';
-import { digestsOf, imageLabelsIn, indexImages } from './image-index.ts';
+import { digestsOf, imageLabelsIn, indexImages } from './lookup.ts';
 import { parseImageReference } from '../image/image-reference.ts';
 
 const nginx = imageSummary(digestOf('config'), {

@@ -1,6 +1,6 @@
 import type { EngineInfo } from '../outside/engine.ts';
 import type { Container } from '../container/container.ts';
-import { hasHostNetwork } from '../container/recipe/network/network-mode.ts';
+import { hasHostNetwork } from '../container/recipe/networks.ts';
 
 /** The position from which a container is probed. */
 export type ProbeOrigin = {

@@ -1,7 +1,6 @@
 import type { ContainerReach, ContainerSummary, ImageSummary } from '../container/container.ts';
 import { isImageId } from '../check/container-reference.ts';
-import { summaryOfService } from '../swarm/service-summary.ts';
-import type { SwarmService } from '../swarm/swarm-service.ts';
+import { summaryOfService, type SwarmService } from '../container/swarm-service.ts';
 import { isSameList, isSameRecord } from '../text/plain-data.ts';
 
 /** An engine's lists in the mirror. Unchanged entries stay the same objects. */

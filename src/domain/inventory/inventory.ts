@@ -5,7 +5,7 @@ import type { Hold, CandidateKind } from '../decision/decisions.ts';
 import type { UnwatchedReason } from '../check/unwatched.ts';
 import type { ImageVersions } from '../image/image-labels.ts';
 import type { EntryKind, PastOutcome } from '../run/session.ts';
-import type { ServiceMode, SwarmUpdateStatus } from '../swarm/swarm-service.ts';
+import type { ServiceMode, SwarmUpdateStatus } from '../container/swarm-service.ts';
 import type { Staleness } from '../check/verdict.ts';
 
 /** Containers and images that Upkeep watches: an immutable snapshot. */

@@ -1,5 +1,5 @@
 import type { ContainerSummary } from '../container/container.ts';
-import { createContainerLookup, type LinkedContainer } from '../container/container-lookup.ts';
+import { createContainerLookup, type LinkedContainer } from '../container/lookup.ts';
 import { dependenciesOf } from '../plan/graph/build-graph.ts';
 import type { SoftOptions } from '../plan/graph/soft-dependencies.ts';
 import { withoutKept } from '../rollback/kept-containers.ts';

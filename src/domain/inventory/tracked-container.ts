@@ -1,15 +1,13 @@
 import { type ContainerSummary, type ImageSummary, isAlive } from '../container/container.ts';
 import { isImageId, readContainerReference } from '../check/container-reference.ts';
 import { familiarReference } from '../image/image-reference.ts';
-import { readComposeIdentity } from '../container/compose-identity.ts';
+import { readComposeIdentity, labelsOfImage, versionFactsOf } from '../container/lookup.ts';
 import { versionOf } from '../image/image-labels.ts';
 import { iconIn } from '../image/image-source.ts';
 import type { Seal } from '../outside/outside.ts';
 import { hasFormerImage } from '../rollback/former-version.ts';
-import { digestIn, rollbackImageOf } from '../swarm/service-image.ts';
-import type { SwarmService } from '../swarm/swarm-service.ts';
+import { digestIn, rollbackImageOf, type SwarmService } from '../container/swarm-service.ts';
 import type { LastCheck, TrackedContainer, TrackedImage } from './inventory.ts';
-import { labelsOfImage, versionFactsOf } from '../container/image-index.ts';
 import { effectiveSettings } from '../settings/effective-settings.ts';
 import { labelledSettings } from '../settings/labelled-settings.ts';
 import { labelsInEffect } from '../settings/labels.ts';

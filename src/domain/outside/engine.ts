@@ -3,12 +3,11 @@ import type { FileChange, FileStat } from '../container/placed-files.ts';
 import type { Digest } from '../image/image-reference.ts';
 import type { Platform } from '../image/platform.ts';
 import type { PermissionName } from './permission.ts';
-import type { RestartPolicy } from '../container/container-settings.ts';
-import type { ContainerRecipe } from '../container/recipe/request/request.ts';
+import type { RestartPolicy, ContainerRecipe } from '../container/container-settings.ts';
 import type { PullProgress } from '../run/event.ts';
 import type { RegistryCredentials } from './registry.ts';
 import type { Labels } from '../image/image-labels.ts';
-import type { SwarmNode, SwarmService, SwarmTask } from '../swarm/swarm-service.ts';
+import type { SwarmNode, SwarmService, SwarmTask } from '../container/swarm-service.ts';
 
 /**
  * Reads from an engine without changing it. Methods throw a `ServiceError` (`engine-unreachable`, `engine-denied`,

@@ -1,6 +1,6 @@
-import { readComposeIdentity } from '../container/compose-identity.ts';
+import { readComposeIdentity } from '../container/lookup.ts';
 import type { Container } from '../container/container.ts';
-import { composeImageLabel } from '../container/recipe/own-config.ts';
+import { composeImageLabel } from '../container/recipe/config.ts';
 import { quoted } from '../text/printable.ts';
 import { ownJournal } from '../transaction/journal.ts';
 import type { PlannedMember } from './planned-transaction.ts';

@@ -1,5 +1,5 @@
 import type { DesiredEndState } from '../settings/desired-end-state.ts';
-import type { ComposeCondition } from '../container/compose-identity.ts';
+import type { ComposeCondition } from '../container/lookup.ts';
 import type { Container } from '../container/container.ts';
 import type { VerifiedImage } from '../outside/registry.ts';
 import type { Digest } from '../image/image-reference.ts';

@@ -1,6 +1,5 @@
 import type { Container } from '../container/container.ts';
-import { networkOfRepeatedMac } from '../container/recipe/network/mac-address.ts';
-import { hasHostNetwork, sharesNetwork } from '../container/recipe/network/network-mode.ts';
+import { networkOfRepeatedMac, hasHostNetwork, sharesNetwork } from '../container/recipe/networks.ts';
 import { effectiveSettings } from '../settings/effective-settings.ts';
 import { labelValuesOf } from '../settings/labels.ts';
 import type { ServiceSettings } from '../settings/service-settings.ts';

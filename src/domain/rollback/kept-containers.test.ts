@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { containerSummary, idOf, type SummaryParts } from '../../../test/support/scene/builders.ts';
 import { writeJournal } from '../transaction/journal.ts';
-import type { ImageLabelsOf } from '../container/image-index.ts';
+import type { ImageLabelsOf } from '../container/lookup.ts';
 import { keptAmong, whyRemovable, withoutKept } from './kept-containers.ts';
 import { keptName, parkedName } from '../transaction/transaction-names.ts';
 

@@ -1,5 +1,5 @@
 import { type ContainerSummary, isAlive } from '../container/container.ts';
-import type { ImageLabelsOf } from '../container/image-index.ts';
+import type { ImageLabelsOf } from '../container/lookup.ts';
 import type { Seal } from '../outside/outside.ts';
 import { hasValidSeal, type Journal, ownJournal } from '../transaction/journal.ts';
 import { isLeftOver, type KeptName, parseKeptName, parseTransactionName } from '../transaction/transaction-names.ts';

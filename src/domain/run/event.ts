@@ -8,7 +8,7 @@ import {
   type UpdatePhase,
   type EngineRuns,
 } from './session.ts';
-import type { TaskProgress } from '../swarm/swarm-service.ts';
+import type { TaskProgress } from '../container/swarm-service.ts';
 import type { JsonObject } from '../text/json.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../src/domain/outside/outside.ts';
 import type { Swarm } from '../../../src/domain/outside/engine.ts';
-import type { SwarmService, SwarmTask } from '../../../src/domain/swarm/swarm-service.ts';
+import type { SwarmService, SwarmTask } from '../../../src/domain/container/swarm-service.ts';
 import type { ServiceWish } from '../../lab/swarm/service-spec.ts';
 
 /** Fixture of the rows, without the swarm under test: three nodes, of which the first is the only manager. */

@@ -1,11 +1,11 @@
-import type { ContainerRecipe } from '../../../src/domain/container/recipe/request/request.ts';
-import type { Container, Image, Network } from '../../../src/domain/container/container.ts';
 import type {
+  ContainerRecipe,
   ContainerConfig,
   Endpoint,
   HostConfig,
   MountPoint,
 } from '../../../src/domain/container/container-settings.ts';
+import type { Container, Image, Network } from '../../../src/domain/container/container.ts';
 import { idOf, runningState } from '../scene/builders.ts';
 
 export type EngineTraits = {

@@ -1,8 +1,6 @@
 import type { Container, Image, Network } from '../../../src/domain/container/container.ts';
-import type { ImageConfig } from '../../../src/domain/container/container-settings.ts';
-import { recipeFor } from '../../../src/domain/container/recipe/container-recipe.ts';
-import type { RecipeRequest, ContainerRecipe } from '../../../src/domain/container/recipe/request/request.ts';
-import { differences } from '../../../src/domain/container/difference/container-difference.ts';
+import type { ImageConfig, RecipeRequest, ContainerRecipe } from '../../../src/domain/container/container-settings.ts';
+import { recipeFor, differences } from '../../../src/domain/container/recipe/container-recipe.ts';
 import { digestOf, idOf } from '../scene/builders.ts';
 import { type CreateBody, type EngineTraits, inspectCreated } from './engine-inspect.ts';
 

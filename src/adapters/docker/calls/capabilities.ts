@@ -1,4 +1,4 @@
-import { supportsApi } from '../../../domain/container/api-version.ts';
+import { supportsApi } from '../../../domain/container/recipe/networks.ts';
 import type { EngineVersion } from '../transport/client.ts';
 
 /**

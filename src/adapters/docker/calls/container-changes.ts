@@ -1,6 +1,5 @@
 import type { CallOutcome, CreateOutcome, StopOptions, ConnectRequest } from '../../../domain/outside/engine.ts';
-import type { ContainerRecipe } from '../../../domain/container/recipe/request/request.ts';
-import type { RestartPolicy } from '../../../domain/container/container-settings.ts';
+import type { ContainerRecipe, RestartPolicy } from '../../../domain/container/container-settings.ts';
 import { formatPlatform } from '../../../domain/image/platform.ts';
 import { capabilitiesOf, errorPatterns } from './capabilities.ts';
 import { change, changeAndRead } from './changes.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { RawSpec } from '../../../domain/swarm/swarm-service.ts';
+import type { RawSpec } from '../../../domain/container/swarm-service.ts';
 import { editSpec } from './raw-spec.ts';
 
 const asRead = (text: string) => text as RawSpec;

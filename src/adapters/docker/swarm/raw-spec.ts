@@ -1,4 +1,4 @@
-import type { RawSpec } from '../../../domain/swarm/swarm-service.ts';
+import type { RawSpec } from '../../../domain/container/swarm-service.ts';
 import type { ServiceEdit } from '../../../domain/outside/engine.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { isToRun } from '../../../domain/swarm/service-tasks.ts';
 import {
+  isToRun,
   taskStates,
   swarmUpdateStatuses,
   type SwarmService,
@@ -9,7 +9,7 @@ import {
   type RawSpec,
   type ServiceMode,
   type UpdateState,
-} from '../../../domain/swarm/swarm-service.ts';
+} from '../../../domain/container/swarm-service.ts';
 import { quoted, printable } from '../../../domain/text/printable.ts';
 import type { Client } from '../transport/client.ts';
 import { pathSegment, fields, text, textMap, timeMs, count, texts } from '../transport/json-fields.ts';

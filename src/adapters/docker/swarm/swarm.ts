@@ -11,7 +11,7 @@ import { readExisting } from '../calls/reads.ts';
 import type { Client } from '../transport/client.ts';
 import { fields, text, pathSegment, textMap } from '../transport/json-fields.ts';
 import { inspectService, listServices, listNodes, listTasks, servicePath, readRawList } from './services.ts';
-import type { SwarmService } from '../../../domain/swarm/swarm-service.ts';
+import type { SwarmService } from '../../../domain/container/swarm-service.ts';
 import { withoutSecrets } from '../../../domain/text/hidden-secrets.ts';
 import { outcomeOf, change } from '../calls/changes.ts';
 import { encodeCredentials, secretsOf } from '../calls/pull.ts';

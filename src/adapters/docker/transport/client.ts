@@ -7,7 +7,7 @@ import { maxAnswerBytes, readAnswer, readError, readJson, type EngineError } fro
 import type { Connection } from './connection.ts';
 import { EngineFailure, sendRequest, type Deadlines, type EngineRequest, type EngineResponse } from './request.ts';
 import type { EngineInfo } from '../../../domain/outside/engine.ts';
-import { supportsApi } from '../../../domain/container/api-version.ts';
+import { supportsApi } from '../../../domain/container/recipe/networks.ts';
 import { fields, text } from './json-fields.ts';
 import { arrayOf } from '../../../domain/text/json.ts';
 

@@ -2,7 +2,7 @@ import { judgeFailure } from '../../../domain/check/failed-check.ts';
 import { ageOf } from '../../../domain/check/sightings.ts';
 import { judgeContent } from '../../../domain/check/staleness.ts';
 import { type CheckSubject, unknownVerdict, type Verdict } from '../../../domain/check/verdict.ts';
-import type { ImageIndex } from '../../../domain/container/image-index.ts';
+import type { ImageIndex } from '../../../domain/container/lookup.ts';
 import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
 import { formatReference } from '../../../domain/image/image-reference.ts';
 import type { Platform } from '../../../domain/image/platform.ts';

@@ -4,7 +4,7 @@ import {
   readContainerReference,
 } from '../../../domain/check/container-reference.ts';
 import type { ContainerSummary } from '../../../domain/container/container.ts';
-import type { ImageIndex } from '../../../domain/container/image-index.ts';
+import type { ImageIndex } from '../../../domain/container/lookup.ts';
 import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
 import type { WatchedContainer } from '../../../domain/check/selection.ts';
 import { inspectionsAtOnce, mapConcurrently } from '../../async/concurrency.ts';

@@ -8,15 +8,14 @@ import {
 } from '../../../domain/check/selection.ts';
 import { scopeInForce } from '../../../domain/check/scope.ts';
 import { applyFilters, type ContainerFilters, type UnmatchedFilter } from '../../../domain/check/filters.ts';
-import { imageLabelsIn, noImageLabels, type ImageLabelsOf } from '../../../domain/container/image-index.ts';
+import { imageLabelsIn, noImageLabels, type ImageLabelsOf } from '../../../domain/container/lookup.ts';
 import type { ReadOnlyOutside, Clock } from '../../../domain/outside/outside.ts';
 import { entryKeyOf } from '../../../domain/run/session.ts';
 import { unfinishedUpdates, type UnfinishedUpdate } from '../../../domain/recovery/unfinished-update.ts';
 import type { ImageReference } from '../../../domain/image/image-reference.ts';
 import { transactionMarksOf } from '../../../domain/transaction/transaction-mark.ts';
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
-import { summaryOfService } from '../../../domain/swarm/service-summary.ts';
-import type { SwarmService } from '../../../domain/swarm/swarm-service.ts';
+import { summaryOfService, type SwarmService } from '../../../domain/container/swarm-service.ts';
 import { listAll, type Listing } from '../../engine/list-all.ts';
 import { createReferenceReader, type ContainerReferences } from './container-references.ts';
 import { createLabelWarnings, createManagerNotes, createServiceWarnings, type UpdaterWarnings } from './warnings.ts';

@@ -1,13 +1,12 @@
 import type { ContainerSummary } from '../../../domain/container/container.ts';
-import type { ImageLabelsOf } from '../../../domain/container/image-index.ts';
+import type { ImageLabelsOf } from '../../../domain/container/lookup.ts';
 import { otherUpdaters } from '../../../domain/check/other-updaters.ts';
 import type { Log, ReadOnlyOutside } from '../../../domain/outside/outside.ts';
 import type { Selection, WatchedContainer } from '../../../domain/check/selection.ts';
 import { scopeInForce } from '../../../domain/check/scope.ts';
 import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
-import { labelsWithoutEffect } from '../../../domain/swarm/service-summary.ts';
+import { labelsWithoutEffect, type SwarmService } from '../../../domain/container/swarm-service.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import type { SwarmService } from '../../../domain/swarm/swarm-service.ts';
 import { createFirstTimes } from '../../async/remember.ts';
 
 /** Before the images are listed, all labels count as the containers' own. */

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../domain/text/errors.ts';
 import type { CallOutcome, ServiceCallOutcome, Swarm, SwarmState } from '../../../domain/outside/engine.ts';
-import type { SwarmService } from '../../../domain/swarm/swarm-service.ts';
+import type { SwarmService } from '../../../domain/container/swarm-service.ts';
 import { createServingManager, type Manager, type ServingManager } from './serving-manager.ts';
 
 export type SharedSwarm = {

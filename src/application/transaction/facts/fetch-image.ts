@@ -2,7 +2,7 @@ import { defined } from '../../../domain/text/plain-data.ts';
 import type { EngineInfo, PullRequest } from '../../../domain/outside/engine.ts';
 import type { Container, Image } from '../../../domain/container/container.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
-import { digestsOf } from '../../../domain/container/image-index.ts';
+import { digestsOf } from '../../../domain/container/lookup.ts';
 import type { VerifiedImage } from '../../../domain/outside/registry.ts';
 import {
   isDigest,

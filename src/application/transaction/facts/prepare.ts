@@ -8,7 +8,7 @@ import {
   samePlatform,
   type Platform,
 } from '../../../domain/image/platform.ts';
-import { supportsApi } from '../../../domain/container/api-version.ts';
+import { supportsApi, endpointsOf } from '../../../domain/container/recipe/networks.ts';
 import {
   type Container,
   type Image,
@@ -16,11 +16,9 @@ import {
   type Network,
   restartPolicyOf,
 } from '../../../domain/container/container.ts';
-import type { Endpoint } from '../../../domain/container/container-settings.ts';
+import type { Endpoint, ContainerRecipe } from '../../../domain/container/container-settings.ts';
 import { recipeFor } from '../../../domain/container/recipe/container-recipe.ts';
-import { endpointsOf } from '../../../domain/container/recipe/network/endpoints.ts';
-import { composeImageLabel, labelsToBe } from '../../../domain/container/recipe/own-config.ts';
-import type { ContainerRecipe } from '../../../domain/container/recipe/request/request.ts';
+import { composeImageLabel, labelsToBe } from '../../../domain/container/recipe/config.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
 import type { HealthProbe } from '../../../domain/settings/values/health-probe.ts';
 import { digestOfRepository, engineReference, tryParseImageReference } from '../../../domain/image/image-reference.ts';

@@ -7,7 +7,7 @@ import { setMark, wasCreatedLate } from '../facts/marks.ts';
 import { recipeOf } from './recipe-of.ts';
 import { nothingPrepared, type StepContext } from './step-context.ts';
 import type { Image } from '../../../domain/container/container.ts';
-import type { ContainerRecipe } from '../../../domain/container/recipe/request/request.ts';
+import type { ContainerRecipe } from '../../../domain/container/container-settings.ts';
 import type { PreparedMember } from '../facts/prepare.ts';
 
 export async function createSuccessor(context: StepContext, { member: index }: StepOf<'create'>): Promise<StepOutcome> {

@@ -17,19 +17,17 @@ import {
 } from '../../../domain/transaction/transaction-names.ts';
 import { fetchAgain, foreignPlatform } from '../facts/fetch-image.ts';
 import { memberAsItWas, partsAsTheyWere, recipeOf, composeImageIdOf, replacedByIdAndName } from './recipe-of.ts';
-import { differences } from '../../../domain/container/difference/container-difference.ts';
-import { leftOutFields } from '../../../domain/container/recipe/host-config.ts';
+import { differences } from '../../../domain/container/recipe/container-recipe.ts';
+import { leftOutFields, parseLink } from '../../../domain/container/recipe/host-config.ts';
 import { getsFreshVolumes } from '../../../domain/plan/replacement-options.ts';
 import { withAutoRemove } from '../../../domain/transaction/auto-remove.ts';
 import type { Container, Network } from '../../../domain/container/container.ts';
 import type { PreparedMember } from '../facts/prepare.ts';
-import { parseLink } from '../../../domain/container/recipe/other-containers.ts';
 import type { CallOutcome } from '../../../domain/outside/engine.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import { firstToEnd, outcomeOfEnd } from '../facts/first-to-end.ts';
 import type { Endpoint } from '../../../domain/container/container-settings.ts';
-import { networkOfEndpoint, withoutAssigned } from '../../../domain/container/recipe/network/endpoints.ts';
-import { defaultBridge } from '../../../domain/container/recipe/network/network-mode.ts';
+import { networkOfEndpoint, withoutAssigned, defaultBridge } from '../../../domain/container/recipe/networks.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 
 /** Performs a step. Never throws. No answer from the engine gives `unknown`; a bug gives `refused` and is logged. */

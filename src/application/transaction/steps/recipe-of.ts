@@ -1,5 +1,5 @@
 import { recipeFor } from '../../../domain/container/recipe/container-recipe.ts';
-import { composeImageLabel } from '../../../domain/container/recipe/own-config.ts';
+import { composeImageLabel } from '../../../domain/container/recipe/config.ts';
 import { leftOutFields } from '../../../domain/container/recipe/host-config.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import { getsFreshVolumes } from '../../../domain/plan/replacement-options.ts';

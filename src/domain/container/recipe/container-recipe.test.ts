@@ -4,7 +4,7 @@ import type { CreateBody } from '../../../../test/support/engine/engine-inspect.
 import { imageOf, networkOf, recipeScene } from '../../../../test/support/engine/recipe-scene.ts';
 import type { Container } from '../container.ts';
 import type { ContainerConfig, ContainerSettings, HostConfig, ImageConfig } from '../container-settings.ts';
-import { anonymousVolumeNames } from './volumes/mounts.ts';
+import { anonymousVolumeNames } from './volumes.ts';
 
 const plain = imageOf('plain');
 

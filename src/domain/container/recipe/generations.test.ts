@@ -4,7 +4,7 @@ import { imageOf, networkOf, recipeScene } from '../../../../test/support/engine
 import { imageConfig, userBody } from '../../../../test/support/settings-arbitrary.ts';
 import type { Container } from '../container.ts';
 import { recipeFor } from './container-recipe.ts';
-import { anonymousVolumeNames } from './volumes/mounts.ts';
+import { anonymousVolumeNames } from './volumes.ts';
 
 const apiVersion = fc.constantFrom('1.41', '1.44', '1.47', '1.51', '1.54');
 const isOnTwoNetworks = fc.boolean();

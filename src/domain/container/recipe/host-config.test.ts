@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { imageOf, recipeScene } from '../../../../test/support/engine/recipe-scene.ts';
-import { differences } from '../difference/container-difference.ts';
+import { differences } from './container-recipe.ts';
 import { leftOutFields } from './host-config.ts';
 
 const image = imageOf('one');

@@ -1,5 +1,5 @@
 import type { Container } from '../../container/container.ts';
-import { type ContainerLookup, createContainerLookup, type LinkedContainer } from '../../container/container-lookup.ts';
+import { type ContainerLookup, createContainerLookup, type LinkedContainer } from '../../container/lookup.ts';
 import { labelValuesOf } from '../../settings/labels.ts';
 import { quoted } from '../../text/printable.ts';
 import { dependenciesOfId, type DependencyGraph } from './dependency-graph.ts';

@@ -1,4 +1,4 @@
-import type { ContainerLookup, LinkedContainer } from '../../container/container-lookup.ts';
+import type { ContainerLookup, LinkedContainer } from '../../container/lookup.ts';
 
 /**
  * A dependency on another container *object*: when that object is replaced, the dependent keeps the removed object's

@@ -1,5 +1,4 @@
-import type { ComposeCondition } from '../../container/compose-identity.ts';
-import type { ContainerLookup, LinkedContainer } from '../../container/container-lookup.ts';
+import type { ComposeCondition, ContainerLookup, LinkedContainer } from '../../container/lookup.ts';
 import { quoted } from '../../text/printable.ts';
 import { beforeColon } from './hard-dependencies.ts';
 

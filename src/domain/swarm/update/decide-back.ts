@@ -1,6 +1,5 @@
 import { formatDuration } from '../../text/duration.ts';
-import { countTasks } from '../service-tasks.ts';
-import type { SwarmService } from '../swarm-service.ts';
+import { countTasks, type SwarmService } from '../../container/swarm-service.ts';
 import { faultOf } from './service-fault.ts';
 import type { ServiceFacts, ServiceLimits, ServiceStep } from './service-update.ts';
 import type { ServiceWatch } from './watch-service.ts';

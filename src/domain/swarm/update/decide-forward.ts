@@ -1,5 +1,4 @@
-import { countTasks, isToRun } from '../service-tasks.ts';
-import type { SwarmService } from '../swarm-service.ts';
+import { countTasks, isToRun, type SwarmService } from '../../container/swarm-service.ts';
 import { faultOf, lostNode, stall } from './service-fault.ts';
 import type { Fault, ServiceFacts, ServiceLimits, ServiceStep } from './service-update.ts';
 import type { ServiceWatch } from './watch-service.ts';

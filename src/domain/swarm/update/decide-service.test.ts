@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type RawSpec, type SwarmNode, type SwarmService, type SwarmTask, taskStates } from '../swarm-service.ts';
-import { updateFromLabel, updateIdLabel } from '../service-image.ts';
+import {
+  taskStates,
+  updateFromLabel,
+  updateIdLabel,
+  type RawSpec,
+  type SwarmNode,
+  type SwarmService,
+  type SwarmTask,
+} from '../../container/swarm-service.ts';
 import { decideService } from './decide-service.ts';
 import type { ServiceFacts } from './service-update.ts';
 import { beginWatch, watchService } from './watch-service.ts';

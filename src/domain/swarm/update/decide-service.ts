@@ -1,5 +1,4 @@
-import { updateIdLabel } from '../service-image.ts';
-import type { SwarmService } from '../swarm-service.ts';
+import { updateIdLabel, type SwarmService } from '../../container/swarm-service.ts';
 import { decideBack } from './decide-back.ts';
 import { decideForward } from './decide-forward.ts';
 import type { ServiceFacts, ServiceLimits, ServiceStep } from './service-update.ts';

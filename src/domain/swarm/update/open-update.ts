@@ -1,7 +1,17 @@
 import type { ServiceUpdate, Fault } from './service-update.ts';
-import { countTasks, hasFailed, isImagesOwnFault, describeTaskError } from '../service-tasks.ts';
-import type { SwarmNode, SwarmService, SwarmTask } from '../swarm-service.ts';
-import { digestIn, readServiceImage, updateFromLabel, updateIdLabel } from '../service-image.ts';
+import {
+  countTasks,
+  hasFailed,
+  isImagesOwnFault,
+  describeTaskError,
+  digestIn,
+  readServiceImage,
+  updateFromLabel,
+  updateIdLabel,
+  type SwarmNode,
+  type SwarmService,
+  type SwarmTask,
+} from '../../container/swarm-service.ts';
 
 /**
  * Our unfinished update of a service, from its spec alone, so that no owner has to be found. Undefined without one. An

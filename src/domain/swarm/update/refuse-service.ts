@@ -1,4 +1,4 @@
-import type { SwarmNode, SwarmService, SwarmTask } from '../swarm-service.ts';
+import type { SwarmNode, SwarmService, SwarmTask } from '../../container/swarm-service.ts';
 
 /** Why an update must not begin, before any change. Undefined without an obstacle. */
 export type ServiceRefusal = { readonly outcome: 'skipped' | 'deferred'; readonly reason: string };

@@ -1,5 +1,5 @@
 import { formatDuration } from '../../text/duration.ts';
-import { describeTaskError } from '../service-tasks.ts';
+import { describeTaskError } from '../../container/swarm-service.ts';
 import type { Fault, ServiceFacts } from './service-update.ts';
 import type { ServiceWatch } from './watch-service.ts';
 

@@ -1,5 +1,5 @@
 import type { OutcomeKind } from '../../run/session.ts';
-import type { SwarmNode, SwarmService, SwarmTask, TaskProgress } from '../swarm-service.ts';
+import type { SwarmNode, SwarmService, SwarmTask, TaskProgress } from '../../container/swarm-service.ts';
 
 /** One update of a service. The swarm stores it, as labels of the spec that the update made. */
 export type ServiceUpdate = {

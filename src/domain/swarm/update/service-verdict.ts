@@ -8,9 +8,16 @@ import type { ServiceSettings } from '../../settings/service-settings.ts';
 import { formatPlatform, type Platform } from '../../image/platform.ts';
 import { quoted } from '../../text/printable.ts';
 import { isJob } from './refuse-service.ts';
-import { digestIn, readServiceImage, type ServiceImage } from '../service-image.ts';
-import { labelsOfService, nameOf, whyNot } from '../service-summary.ts';
-import type { SwarmNode, SwarmService } from '../swarm-service.ts';
+import {
+  digestIn,
+  readServiceImage,
+  labelsOfService,
+  nameOf,
+  whyNot,
+  type ServiceImage,
+  type SwarmNode,
+  type SwarmService,
+} from '../../container/swarm-service.ts';
 
 const noImage = { image: undefined } as const;
 

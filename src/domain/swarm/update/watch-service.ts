@@ -1,6 +1,15 @@
 import type { ServiceFacts } from './service-update.ts';
-import { countTasks, progressOf, hasFailed, isImagesOwnFault, placeOf, describeTaskError } from '../service-tasks.ts';
-import type { SwarmService, SwarmTask, SwarmUpdateStatus } from '../swarm-service.ts';
+import {
+  countTasks,
+  progressOf,
+  hasFailed,
+  isImagesOwnFault,
+  placeOf,
+  describeTaskError,
+  type SwarmService,
+  type SwarmTask,
+  type SwarmUpdateStatus,
+} from '../../container/swarm-service.ts';
 
 /** The combined result of the readings during an update. Times are monotonic milliseconds. */
 export type ServiceWatch = {

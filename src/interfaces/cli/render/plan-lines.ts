@@ -1,6 +1,6 @@
 import { shortDigest } from '../../../domain/image/image-reference.ts';
 import type { PlannedService } from '../../../domain/swarm/update/service-update.ts';
-import { digestIn } from '../../../domain/swarm/service-image.ts';
+import { digestIn } from '../../../domain/container/swarm-service.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { UpdatePlan } from '../../../domain/plan/update-plan.ts';
 import type { PlannedMember, PlannedTransaction } from '../../../domain/plan/planned-transaction.ts';

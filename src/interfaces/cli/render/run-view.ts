@@ -5,7 +5,7 @@ import { formatDuration } from '../../../domain/text/duration.ts';
 import type { ServiceEvent, PullProgress } from '../../../domain/run/event.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { type OutcomeKind, type UpdatePhase, fleetKeyOf, shownName } from '../../../domain/run/session.ts';
-import type { TaskProgress } from '../../../domain/swarm/swarm-service.ts';
+import type { TaskProgress } from '../../../domain/container/swarm-service.ts';
 import { causeFirst, sayResult, wordingOfStatus, formatTasks } from '../words/wording.ts';
 import { rowOf } from './container-table.ts';
 

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../../domain/text/duration.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import type { TaskProgress } from '../../../domain/swarm/swarm-service.ts';
+import type { TaskProgress } from '../../../domain/container/swarm-service.ts';
 import type { OutcomeKind } from '../../../domain/run/session.ts';
 import type { UnfinishedUpdate } from '../../../domain/recovery/unfinished-update.ts';
 import type { Staleness } from '../../../domain/check/verdict.ts';

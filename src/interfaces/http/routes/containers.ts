@@ -1,7 +1,7 @@
 import { stalenesses } from '../../../domain/check/verdict.ts';
 import { containerStatuses, healthStatuses } from '../../../domain/container/container.ts';
 import { outcomeKinds } from '../../../domain/run/session.ts';
-import { serviceModes, swarmUpdateStatuses } from '../../../domain/swarm/swarm-service.ts';
+import { serviceModes, swarmUpdateStatuses } from '../../../domain/container/swarm-service.ts';
 import { detailsEntry } from '../../json/container-details.ts';
 import { unfinishedField } from '../../json/entries.ts';
 import { engineField, holdFields, kindField, outcomeFields, versionFields } from '../replies/container-schemas.ts';

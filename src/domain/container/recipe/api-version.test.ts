@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { supportsApi } from './api-version.ts';
+import { supportsApi } from './networks.ts';
 
 test.each([
   ['1.41', '1.41', true],

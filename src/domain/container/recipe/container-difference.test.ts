@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { idOf } from '../../../../test/support/scene/builders.ts';
 import { imageOf, networkOf, recipeScene } from '../../../../test/support/engine/recipe-scene.ts';
-import { differences } from './container-difference.ts';
+import { differences } from './container-recipe.ts';
 import type { Container } from '../container.ts';
 import type { ContainerConfig, ContainerSettings, Endpoint, HostConfig } from '../container-settings.ts';
 

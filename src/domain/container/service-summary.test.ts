@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { SwarmService, SwarmUpdateStatus } from './swarm-service.ts';
-import { summaryOfService } from './service-summary.ts';
+import { summaryOfService, type SwarmService, type SwarmUpdateStatus } from './swarm-service.ts';
 
 const service = (more: Partial<SwarmService>) =>
   ({
