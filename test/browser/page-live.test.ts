@@ -15,7 +15,7 @@ describeInBrowser('the page while things happen', () => {
   });
   afterAll(() => stage.close());
 
-  test('an update goes through its steps to its end in its row, and only that row changes', async () => {
+  test('an update goes through its steps to its end, and only its row changes and moves', async () => {
     await page.evaluate(`(() => {
       globalThis.touched = new Set();
       new MutationObserver((records) => {
@@ -27,7 +27,6 @@ describeInBrowser('the page while things happen', () => {
         }
       }).observe(document.getElementById('rows'), { subtree: true, childList: true, attributes: true, characterData: true });
     })()`);
-    const before = await order(page);
     const notice = page.getByText('Done: 1 updated.').waitFor();
     await stage.service.ask('/v1/update?container=vaultwarden', { method: 'POST' });
     await row(page, 'vaultwarden')
@@ -36,9 +35,10 @@ describeInBrowser('the page while things happen', () => {
     const touched = await page.evaluate<string[]>('[...touched]');
     // During a run, the buttons of the other containers are disabled.
     const withButtons = home.filter(({ newer }) => newer !== undefined).map(({ name }) => name);
-    expect(touched.filter((name) => name !== 'vaultwarden' && !withButtons.includes(name))).toEqual([]);
+    expect(touched.filter((name) => name !== 'vaultwarden' && !withButtons.includes(name))).toEqual(['rows', '']);
     expect(touched).toContain('vaultwarden');
-    expect(await order(page)).toEqual(before);
+    expect(await groupOf(page, 'vaultwarden')).toBe('fine');
+    expect(await miscounted(page)).toEqual([]);
     await notice;
   });
 
@@ -49,6 +49,8 @@ describeInBrowser('the page while things happen', () => {
       .waitFor();
     expect(await row(page, 'grafana').locator('.why').textContent()).toMatch(/exited with code 1/);
     await page.locator('#lead').getByText('1 update was rolled back').waitFor();
+    expect(await groupOf(page, 'grafana')).toBe('wrong');
+    expect(await miscounted(page)).toEqual([]);
     await row(page, 'grafana')
       .locator('.c-state', { hasText: /healthy|running/ })
       .waitFor();
@@ -76,6 +78,122 @@ describeInBrowser('the page while things happen', () => {
     expect(page.complaints).toEqual([]);
     expect([...page.hosts]).toEqual([new URL(stage.service.url).host]);
   });
+});
+
+describeInBrowser('the place of a row', () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await startStage(home);
+    await stage.service.ask('/v1/check', { method: 'POST' });
+  });
+  afterAll(() => stage.close());
+
+  async function openLive(options: Parameters<Stage['open']>[0] = {}): Promise<OpenPage> {
+    const page = await stage.open(options);
+    await page.locator('#live[data-state="live"]').waitFor();
+    return page;
+  }
+
+  test('follows its state through a run, with the headings and counters, whatever is searched for', async () => {
+    const page = await openLive();
+    await page.evaluate(`(() => {
+      globalThis.seen = [];
+      const body = document.getElementById('rows');
+      new MutationObserver(() => requestAnimationFrame(() => {
+        const head = body.querySelector('[data-group="now"]');
+        const rows = [...body.querySelectorAll('tr.row[data-bucket="now"]')].map(({ dataset }) => dataset.name);
+        const counter = document.querySelector('.count[data-kind="now"] b').textContent;
+        seen.push([head?.querySelector('.sum').textContent ?? '0', counter, String(rows.length), rows.join()]);
+      })).observe(body, { subtree: true, childList: true });
+    })()`);
+    await page.locator('#search').fill('immich');
+    const before = await page.locator('.count[data-kind="fine"] b').textContent();
+    await stage.service.ask('/v1/update?container=immich-server,immich-machine-learning', { method: 'POST' });
+    await row(page, 'immich-server')
+      .getByText(/^Updated just now/)
+      .waitFor();
+    await page.locator('.group-row[data-group="now"]').waitFor({ state: 'detached' });
+    const seen = await page.evaluate<string[][]>('seen');
+    expect(seen.filter(([heading, counter, rows]) => heading !== counter || counter !== rows)).toEqual([]);
+    expect(seen.map(([, , , names]) => names)).toContain('immich-machine-learning,immich-server');
+    expect(await groupOf(page, 'immich-server')).toBe('fine');
+    // The search hides rows, but no counts.
+    expect(await page.locator('.count[data-kind="fine"] b').textContent()).toBe(String(Number(before) + 2));
+    expect(await page.locator('.group-row[data-group="fine"] .sum').textContent()).toBe(String(Number(before) + 2));
+    await page.close();
+  });
+
+  test('does not change under the pointer, nor behind a dialog, and does once they are gone', async () => {
+    const page = await openLive();
+    await row(page, 'vaultwarden').locator('.c-name').hover();
+    const top = await topOf(page, 'vaultwarden');
+    const { containers } = (await stage.service.ask('/v1/containers/details')).json();
+    const { latest_digest: digest } = containers.find((one: { name: string }) => one.name === 'vaultwarden');
+    const held = Number(await page.locator('.count[data-kind="held"] b').textContent());
+    const skipped = await stage.service.ask('/v1/decisions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ decision: 'skip', container: 'vaultwarden', digest }),
+    });
+    expect(skipped.status).toBe(201);
+    await stage.service.ask('/v1/check?container=vaultwarden', { method: 'POST' });
+    await row(page, 'vaultwarden').getByText('1.32.5 is skipped').waitFor();
+    await page.locator('.count[data-kind="held"] b', { hasText: String(held + 1) }).waitFor();
+    expect(await groupOf(page, 'vaultwarden')).toBe('ready');
+    expect(await topOf(page, 'vaultwarden')).toBe(top);
+    await page.keyboard.press('?');
+    await page.mouse.move(2, 2);
+    await page.locator('#help').waitFor();
+    expect(await groupOf(page, 'vaultwarden')).toBe('ready');
+    await page.keyboard.press('Escape');
+    await page.locator('tr.row[data-name="vaultwarden"][data-bucket="held"]').waitFor();
+    expect(await miscounted(page)).toEqual([]);
+    await page.close();
+  });
+
+  test.each([
+    ['glides', undefined],
+    ['jumps, where less motion is wanted,', 'reduce'],
+  ] as const)('%s to another group, with the focus, and the window stays where it is', async (_, reducedMotion) => {
+    const name = reducedMotion === undefined ? 'sonarr' : 'traefik';
+    const page = await openLive({ height: 500, ...(reducedMotion && { reducedMotion }) });
+    await page.evaluate(`(() => {
+      globalThis.glided = 0;
+      const { animate } = Element.prototype;
+      Element.prototype.animate = function (...given) { glided += 1; return animate.apply(this, given); };
+    })()`);
+    await row(page, name).locator('.c-name a').focus();
+    await row(page, 'jellyfin').evaluate((node) => node.scrollIntoView({ block: 'center' }));
+    const [scroll, top] = [await page.evaluate<number>('scrollY'), await topOf(page, 'jellyfin')];
+    expect(scroll).toBeGreaterThan(0);
+    await stage.service.ask(`/v1/update?container=${name}`, { method: 'POST' });
+    await page.locator(`tr.row[data-name="${name}"][data-bucket="fine"]`).waitFor();
+    await page.locator('#verdict.is-busy').waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.closest(".row").dataset.name')).toBe(name);
+    expect(Math.abs((await topOf(page, 'jellyfin')) - top)).toBeLessThan(40);
+    expect((await page.evaluate<number>('glided')) > 0).toBe(reducedMotion === undefined);
+    await page.close();
+  });
+
+  test('in a project is its place at first, while the sums of the projects follow', async () => {
+    const page = await openLive({ at: '#/?group=project' });
+    const before = await names(page);
+    await stage.service.ask('/v1/update?container=grafana', { method: 'POST' });
+    await row(page, 'grafana')
+      .getByText(/^Failed; back on/)
+      .waitFor();
+    await page.locator('.group-row[data-group="monitoring"] .is-wrong').waitFor();
+    expect(await names(page)).toEqual(before);
+    await page.close();
+  });
+
+  async function topOf(page: OpenPage, name: string): Promise<number> {
+    return row(page, name).evaluate((node) => node.getBoundingClientRect().top);
+  }
+
+  async function names(page: OpenPage): Promise<readonly string[]> {
+    return page.locator('tr.row').evaluateAll((rows) => rows.map((each) => each.getAttribute('data-name') ?? ''));
+  }
 });
 
 describeInBrowser('the page without its service', () => {
@@ -144,18 +262,26 @@ describeInBrowser('the page without its service', () => {
   });
 });
 
-async function order(page: OpenPage): Promise<readonly string[]> {
-  return page.locator('tr.row').evaluateAll((rows) => rows.map((each) => each.getAttribute('data-name') ?? ''));
+/** The group that a row stands in: the header above it. */
+async function groupOf(page: OpenPage, name: string): Promise<string> {
+  return row(page, name).evaluate((node) => {
+    let at = node.previousElementSibling;
+    while (at !== null && !at.matches('.group-row')) at = at.previousElementSibling;
+    return at?.getAttribute('data-group') ?? '';
+  });
 }
 
-/** Groups whose header has another count than rows. */
+/** Groups whose header, rows and counter differ in number, read in one frame. */
 async function miscounted(page: OpenPage): Promise<readonly string[]> {
-  return page.evaluate<
-    string[]
-  >(`[...document.querySelectorAll('.group-row')].filter((head) => !head.hidden).flatMap((head) => {
-    const { group } = head.dataset;
-    const rows = document.querySelectorAll('tr.row[data-bucket="' + group + '"]').length;
-    const count = head.querySelector('.sum').textContent;
-    return count === String(rows) ? [] : [group + ': ' + count + ' instead of ' + rows];
-  })`);
+  return page.evaluate<string[]>(`(() => {
+    const wrong = [];
+    for (const counter of document.querySelectorAll('.count:not([data-kind="all"])')) {
+      const { kind } = counter.dataset;
+      const head = document.querySelector('.group-row[data-group="' + kind + '"]');
+      const rows = document.querySelectorAll('tr.row[data-bucket="' + kind + '"]').length;
+      const counts = [counter.querySelector('b').textContent, head?.querySelector('.sum').textContent ?? '0', String(rows)];
+      if (new Set(counts).size > 1) wrong.push(kind + ': ' + counts.join(', '));
+    }
+    return wrong;
+  })()`);
 }

@@ -1,20 +1,24 @@
 import type { Address } from './state/address.ts';
 import { isConfirmOpen } from './view/dialogs/confirm.ts';
 import type { PageContext } from './view/context.ts';
-import { paintSummary } from './view/summary/summary.ts';
 import { paintDrawer } from './view/drawer/drawer.ts';
 import { byId, h, repaint } from './view/parts/node.ts';
 import { startThemeButton } from './view/parts/theme.ts';
 import { paintBulk } from './view/table/bulk.ts';
 import type { Table } from './view/table/table.ts';
 
-export type ControlParts = { readonly context: PageContext; readonly table: Table; readonly signOut: () => void };
+export type ControlParts = {
+  readonly context: PageContext;
+  readonly table: Table;
+  readonly arrange: () => void;
+  readonly signOut: () => void;
+};
 
 const tickMs = 200;
 const minuteTickMs = 30_000;
 
 /** Listens to the controls that the document always has, and repaints times in words every 30 s. */
-export function startControls({ context, table, signOut }: ControlParts): void {
+export function startControls({ context, table, arrange, signOut }: ControlParts): void {
   startThemeButton();
   for (const id of ['leave-button', 'leave-button-2']) byId(id).addEventListener('click', signOut);
   byId('help-button').addEventListener('click', () => byId('help', HTMLDialogElement).showModal());
@@ -43,7 +47,7 @@ export function startControls({ context, table, signOut }: ControlParts): void {
   setInterval(() => {
     if (document.hidden || context.fleet.all().length === 0) return;
     table.paintAll();
-    paintSummary(context);
+    arrange();
     if (!isConfirmOpen()) paintDrawer(context);
   }, minuteTickMs);
   document.addEventListener('visibilitychange', () => {

@@ -48,7 +48,6 @@ export function createEventHandler(parts: EventHandlerParts): EventHandler {
       return parts.paintAnswerSoon();
     }
     table.paint(names);
-    if (names.length > 0) table.filter();
     if (wasRunning !== fleet.isRunning()) parts.paintRun();
     if (names.includes(context.address().open)) parts.paintOpen();
     parts.paintAnswerSoon();

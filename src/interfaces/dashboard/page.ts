@@ -11,6 +11,7 @@ import { createSession } from './transport/session.ts';
 import { openSharedReader } from './transport/shared-reader.ts';
 import { createServiceClock } from './transport/service-clock.ts';
 import { createTokens } from './transport/tokens.ts';
+import { arrangeContainers } from './state/telling/arrange.ts';
 import { paintSummary } from './view/summary/summary.ts';
 import { pressCounts } from './view/summary/counts.ts';
 import { paintConnectionState } from './view/summary/connection-state.ts';
@@ -61,7 +62,7 @@ export function startPage(): void {
     picked: new Set(),
     act: { ...acts, pick, clearPicked, tryNow: () => (state === 'live' ? hearing.refresh() : link?.tryNow()) },
   };
-  const table = createTable(context);
+  const table = createTable(context, paintAnswerSoon);
   const hearing = createEventHandler({
     context,
     table,
@@ -74,7 +75,7 @@ export function startPage(): void {
     paintPages,
   });
 
-  startControls({ context, table, signOut: () => void signOut() });
+  startControls({ context, table, arrange, signOut: () => void signOut() });
   startKeyboard(context, table);
   startSignIn(signIn);
   addEventListener('hashchange', () => {
@@ -136,21 +137,16 @@ export function startPage(): void {
     location.reload();
   }
 
-  function onRead({ changed, added, removed }: StoreChanges): void {
+  function onRead({ changed, removed }: StoreChanges): void {
     if (!isBuilt) {
       if (fleet.all().length === 0 && context.engineError() !== undefined) return paintState();
       isBuilt = true;
       endSkeleton();
-      table.build();
+      table.clear();
+      arrange();
       performance.measure('rows', 'data');
       show(false);
-    } else {
-      if (removed.length > 0) table.remove(removed);
-      if (added.length > 0) table.add(added);
-      table.paint(changed);
-      if (table.isOutOfDate()) table.build();
-      if (added.length + changed.length > 0) table.filter();
-    }
+    } else table.paint(changed);
     for (const name of removed) context.picked.delete(name);
     paintEngines(context);
     paintState();
@@ -160,11 +156,19 @@ export function startPage(): void {
     paintConnectionState(context, { awayWhy: reader.awayWhy(), hint: hintOf() });
     if (!isBuilt) return;
     table.paintAll();
-    paintSummary(context);
+    arrange();
     paintEmpty(fleet);
     paintBulk(context);
     paintDrawer(context);
     paintPages();
+  }
+
+  /** Headings, counters and places of rows, all from one computation. */
+  function arrange(): void {
+    arrangedAtMs = performance.now();
+    const arrangement = arrangeContainers(fleet, address.group, nowMs());
+    table.arrange(arrangement);
+    paintSummary(context, arrangement.counts);
   }
 
   function hintOf(): string {
@@ -178,8 +182,7 @@ export function startPage(): void {
   /** A run has begun or ended, so actions become locked or free. */
   function paintRun(): void {
     table.paintAll();
-    table.filter();
-    paintSummary(context);
+    arrange();
     paintBulk(context);
     paintDrawer(context);
   }
@@ -197,13 +200,17 @@ export function startPage(): void {
   }
 
   let isDue = false;
+  let arrangedAtMs = -arrangeEveryMs;
   function paintAnswerSoon(): void {
     if (isDue) return;
     isDue = true;
-    requestAnimationFrame(() => {
+    const waitMs = arrangedAtMs + arrangeEveryMs - performance.now();
+    if (waitMs <= 0) requestAnimationFrame(paint);
+    else setTimeout(() => requestAnimationFrame(paint), waitMs);
+    function paint(): void {
       isDue = false;
-      if (isBuilt) paintSummary(context);
-    });
+      if (isBuilt) arrange();
+    }
   }
 
   function go(change: Partial<Address>, asStep = false): void {
@@ -228,8 +235,8 @@ export function startPage(): void {
     if (grouped === address.group) table.filter();
     else {
       grouped = address.group;
-      table.build();
-      paintSummary(context);
+      table.clear();
+      arrange();
     }
     paintDrawer(context, wantsFocus);
   }
@@ -247,3 +254,6 @@ export function startPage(): void {
     paintBulk(context);
   }
 }
+
+/** A move of rows costs a layout of the table, so a flood of events moves them a few times a second. */
+const arrangeEveryMs = 150;

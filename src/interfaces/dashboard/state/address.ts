@@ -9,7 +9,7 @@ export type Address = {
   readonly engine: string;
 };
 
-export const shownKinds = ['all', 'wrong', 'ready', 'held', 'unchecked', 'fine'] as const;
+export const shownKinds = ['all', 'wrong', 'now', 'ready', 'held', 'unchecked', 'fine'] as const;
 export type Shown = (typeof shownKinds)[number];
 
 export const startAddress: Address = { page: 'containers', open: '', show: 'all', group: 'status', q: '', engine: '' };

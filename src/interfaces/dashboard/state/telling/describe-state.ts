@@ -4,7 +4,7 @@ import { when } from '../words/moments.ts';
 import { dayMs, withNoBreakSpaces, preciseDuration, size, duration } from '../words/numbers.ts';
 import { capitalized, plural } from '../words/sentences.ts';
 
-/** The state of a container in words. `group` decides counts and order. */
+/** The state of a container in words. `group` decides its row's place, and the counts. */
 export type DescribedState = {
   readonly tone: 'fine' | 'done' | 'ready' | 'held' | 'wrong' | 'bad';
   readonly group: Group;
@@ -16,8 +16,19 @@ export type DescribedState = {
   readonly action?: RowAction;
 };
 
-export const groups = ['wrong', 'ready', 'held', 'unchecked', 'fine'] as const;
+/** The groups of rows, in their order: a container that an update left down comes before everything else. */
+export const groups = ['wrong', 'now', 'ready', 'held', 'unchecked', 'fine'] as const;
 export type Group = (typeof groups)[number];
+
+/** The title of a group, which is the label of its counter too. */
+export const groupTitles: Readonly<Record<Group, string>> = {
+  wrong: 'Needs a look',
+  now: 'In progress',
+  ready: 'Updates',
+  held: 'Held back',
+  unchecked: 'Not checked yet',
+  fine: 'Up to date',
+};
 
 export type RowAction = 'update' | 'approve' | 'check' | 'look';
 
@@ -75,13 +86,13 @@ function tellUpdate(one: WatchedContainer, { phase, tasks }: UpdateProgress): De
   const count = tasks === undefined ? '' : `, ${tasks.running} of ${plural(tasks.wanted, 'task')}`;
   switch (phase) {
     case 'waiting':
-      return { tone: 'ready', group: 'ready', icon: 'clock', word: 'Waits for its turn' };
+      return { tone: 'ready', group: 'now', icon: 'clock', word: 'Waits for its turn' };
     case 'rolling back':
-      return { tone: 'wrong', group: 'wrong', icon: 'run', turning: true, word: `Rolling back${count}` };
+      return { tone: 'wrong', group: 'now', icon: 'run', turning: true, word: `Rolling back${count}` };
     default: {
       // The swarm's nodes pull and start the image, without steps in between.
       const word = one.isService ? `Starting${count}` : phaseWords[phase];
-      return { tone: 'ready', group: 'ready', icon: 'run', turning: true, word };
+      return { tone: 'ready', group: 'now', icon: 'run', turning: true, word };
     }
   }
 }
@@ -108,7 +119,7 @@ function tellUnfinished(one: WatchedContainer, state: NonNullable<WatchedContain
       action: 'look',
     };
   return state === 'in progress'
-    ? { tone: 'ready', group: 'ready', icon: 'run', turning: true, word: 'Being updated', why: sentence(one) }
+    ? { tone: 'ready', group: 'now', icon: 'run', turning: true, word: 'Being updated', why: sentence(one) }
     : {
         tone: 'wrong',
         group: 'wrong',

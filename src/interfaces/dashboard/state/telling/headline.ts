@@ -3,7 +3,7 @@ import type { ContainerStore } from '../containers/container-store.ts';
 import type { UpdateProgress } from '../containers/update-progress.ts';
 import { clock } from '../words/moments.ts';
 import { joinedWords, plural } from '../words/sentences.ts';
-import type { Counts } from './count.ts';
+import type { Counts } from './arrange.ts';
 
 /** The overall state: a title with an icon, and a sentence whose parts are filters. */
 export type Headline = {
@@ -33,12 +33,11 @@ export function headlineOf(fleet: ContainerStore, counts: Counts, pastMs: number
 
 const nothing: Part = { text: 'Upkeep runs and reaches the engine, but watches none of its containers.' };
 
-function titleOf({ down, wrong, ready, running, all, unchecked, away }: Counts, isPast: boolean): string {
+function titleOf({ down, running, all, fine, away }: Counts, isPast: boolean): string {
   const be = (count: number) => (isPast ? (count === 1 ? 'was' : 'were') : count === 1 ? 'is' : 'are');
   if (down.length > 0) return `${firstOf(down)} ${be(down.length)} down`;
   if (away > 0) return `${plural(running, 'container')} ${be(running)} running, ${away} unreachable`;
-  if (wrong + ready + unchecked === 0 && running === all)
-    return isPast ? 'Everything was up to date' : 'Everything is up to date';
+  if (fine === all && running === all) return isPast ? 'Everything was up to date' : 'Everything is up to date';
   if (running < all) return `${running} of ${plural(all, 'container')} ${be(running)} running`;
   return all === 1 ? `The one container ${be(1)} running` : `All ${all} containers ${be(all)} running`;
 }
@@ -56,7 +55,16 @@ function uncapital(title: string, { down }: Counts): string {
   return down.length > 0 ? title : title.charAt(0).toLowerCase() + title.slice(1);
 }
 
-function news({ bad, interrupted, rolledBack, unknown, updatable, approval, unchecked }: Counts): readonly Part[] {
+function news({
+  bad,
+  interrupted,
+  rolledBack,
+  unknown,
+  updatable,
+  approval,
+  held,
+  unchecked,
+}: Counts): readonly Part[] {
   const be = (count: number) => (count === 1 ? 'is' : 'are');
   const was = (count: number) => (count === 1 ? 'was' : 'were');
   const all: readonly (readonly [number, Part])[] = [
@@ -78,6 +86,7 @@ function news({ bad, interrupted, rolledBack, unknown, updatable, approval, unch
       approval,
       { text: `${approval} ${approval === 1 ? 'waits' : 'wait'} for your approval`, show: 'ready', tone: 'ready' },
     ],
+    [held, { text: `${held} ${be(held)} held back`, show: 'held' }],
     [unchecked, { text: `${unchecked} ${unchecked === 1 ? 'has' : 'have'} not been checked yet`, show: 'unchecked' }],
   ];
   return all.flatMap(([count, part]) => (count > 0 ? [part] : []));

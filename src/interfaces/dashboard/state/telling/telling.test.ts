@@ -3,12 +3,11 @@ import { readDetails } from '../documents/details.ts';
 import { readStatus } from '../documents/status.ts';
 import { type ContainerStore, createContainerStore } from '../containers/container-store.ts';
 import { phases, waiting } from '../containers/update-progress.ts';
-import { countContainers, countWords } from './count.ts';
+import { arrangeContainers, countWords } from './arrange.ts';
 import { filterFor, factsOf } from './row-filter.ts';
 import { headlineOf } from './headline.ts';
-import { groupContainers } from './order.ts';
 import { startAddress } from '../address.ts';
-import { describeState } from './describe-state.ts';
+import { describeState, groupTitles } from './describe-state.ts';
 import { explain, failedTimesOf } from './explain.ts';
 import { rowContent } from './row.ts';
 import { scheduleWords } from './runs.ts';
@@ -110,6 +109,8 @@ describe('tell()', () => {
   });
 });
 
+const countsOf = (fleet: ContainerStore) => arrangeContainers(fleet, 'status', now).counts;
+
 function fleetOf(entries: readonly Record<string, unknown>[], status = {}) {
   const fleet = createContainerStore();
   const containers = entries.map((entry, place) => ({
@@ -128,14 +129,12 @@ test.each([
     [{ verdict: 'unknown' }, { verdict: 'unknown' }, { verdict: 'stale' }, {}],
     '4 containers: 2 need a look, 1 with an update, 0 held back, 1 not checked yet, 0 up to date',
   ],
-])('the counts are in words', (entries, words) =>
-  expect(countWords(countContainers(fleetOf(entries), now))).toBe(words),
-);
+])('the counts are in words', (entries, words) => expect(countWords(countsOf(fleetOf(entries)))).toBe(words));
 
 describe('headlineOf()', () => {
   const headline = (entries: readonly Record<string, unknown>[], pastMs?: number) => {
     const fleet = fleetOf(entries);
-    return headlineOf(fleet, countContainers(fleet, now), pastMs);
+    return headlineOf(fleet, countsOf(fleet), pastMs);
   };
   const fresh = { verdict: 'fresh' };
   const rolledBack = {
@@ -158,6 +157,11 @@ describe('headlineOf()', () => {
       'c0 is down',
       '1 update failed.',
     ],
+    [
+      [fresh, { verdict: 'pinned' }, { verdict: 'held', hold: 'skipped' }],
+      'All 3 containers are running',
+      '2 are held back.',
+    ],
     [[{}, {}], 'All 2 containers are running', '2 have not been checked yet.'],
     [[], 'Nothing is watched yet', 'Upkeep runs and reaches the engine, but watches none of its containers.'],
   ])('%j: %s, %s', (entries, title, lead) => {
@@ -176,7 +180,7 @@ describe('headlineOf()', () => {
     const fleet = fleetOf([{ verdict: 'stale' }, { verdict: 'stale' }]);
     fleet.ask(['c0', 'c1']);
     fleet.hear({ kind: 'phase_entered', data: { container: 'c0', phase: 'checking health' }, atMs: now }, now);
-    expect(headlineOf(fleet, countContainers(fleet, now), undefined)).toMatchObject({
+    expect(headlineOf(fleet, countsOf(fleet), undefined)).toMatchObject({
       tone: 'busy',
       title: 'Updating: 0 of 2 done',
       parts: [{ text: 'c0 is having its health checked. ' }],
@@ -193,7 +197,7 @@ describe('headlineOf()', () => {
     ['of a status', (fleet) => fleet.take(fleet.all(), readStatus({ run }), now)],
   ])('a rollback %s is told as one, until it ends', (_origin, begin) => {
     const fleet = fleetOf([{ verdict: 'fresh' }]);
-    const title = () => headlineOf(fleet, countContainers(fleet, now), undefined).title;
+    const title = () => headlineOf(fleet, countsOf(fleet), undefined).title;
     begin(fleet);
     expect(title()).toBe('Rolling back c0');
     fleet.hear({ kind: 'scan_completed', data: {}, atMs: now }, now);
@@ -233,7 +237,7 @@ test('the words about an update under way are true for a rollback too, whose new
   }
 });
 
-describe('groupContainers()', () => {
+describe('arrangeContainers()', () => {
   const entries = [
     { verdict: 'fresh', name: 'b10', project: 'x' },
     { verdict: 'fresh', name: 'b2', project: 'x' },
@@ -242,9 +246,9 @@ describe('groupContainers()', () => {
 
   test('by state: what needs a look first, names in the order of their numbers', () => {
     expect(
-      groupContainers(fleetOf(entries), 'status', now).map(({ title, members }) => [
+      arrangeContainers(fleetOf(entries), 'status', now).groups.map(({ title, members }) => [
         title,
-        members.map(({ name }) => name),
+        members.map(({ one: { name } }) => name),
       ]),
     ).toEqual([
       ['Needs a look', ['z']],
@@ -252,8 +256,30 @@ describe('groupContainers()', () => {
     ]);
   });
 
+  test('every heading has the number of its counter, in each state of each run', () => {
+    const states = [
+      ...[{ verdict: 'fresh' }, { verdict: 'stale' }, { verdict: 'unknown' }, { verdict: 'pinned' }, {}],
+      ...['approval', 'failed', 'went-back', 'window'].map((hold) => ({ verdict: 'held', hold })),
+    ];
+    const fleet = fleetOf(states);
+    const check = () => {
+      const { groups, counts } = arrangeContainers(fleet, 'status', now);
+      expect(Object.fromEntries(groups.map(({ key, members }) => [key, members.length]))).toEqual(
+        Object.fromEntries(Object.entries(counts).filter(([key, count]) => count !== 0 && key in groupTitles)),
+      );
+      return groups.map(({ title }) => title);
+    };
+    check();
+    fleet.ask(['c0', 'c1', 'c2']);
+    fleet.hear({ kind: 'phase_entered', data: { container: 'c1', phase: 'rolling back' }, atMs: now }, now);
+    expect(check()[1]).toBe('In progress');
+    for (const container of ['c0', 'c1', 'c2'])
+      fleet.hear({ kind: 'update_failed', data: { container, error: 'x' }, atMs: now }, now);
+    expect(check()[0]).toBe('Needs a look');
+  });
+
   test('by project: the one with the worst member first', () => {
-    expect(groupContainers(fleetOf(entries), 'project', now).map(({ title }) => title)).toEqual(['y', 'x']);
+    expect(arrangeContainers(fleetOf(entries), 'project', now).groups.map(({ title }) => title)).toEqual(['y', 'x']);
   });
 });
 

@@ -1,4 +1,5 @@
-import { type Counts, countLabels, countWords, markKinds } from '../../state/telling/count.ts';
+import { type Counts, countWords, markKinds } from '../../state/telling/arrange.ts';
+import { groupTitles } from '../../state/telling/describe-state.ts';
 import { shownKinds } from '../../state/address.ts';
 import type { PageContext } from '../context.ts';
 import { svg } from '../parts/icon.ts';
@@ -13,7 +14,7 @@ export function paintCounts(context: PageContext, counts: Counts): void {
     const node = buttons.get(kind) ?? makeButton(context, kind);
     const [number] = node.children;
     if (number !== undefined) setText(number, String(counts[kind]));
-    node.hidden = kind === 'unchecked' && counts.unchecked === 0 && show !== 'unchecked';
+    node.hidden = (kind === 'unchecked' || kind === 'now') && counts[kind] === 0 && show !== kind;
     node.classList.toggle('none', counts[kind] === 0);
     node.classList.toggle('bad', kind === 'wrong' && counts.bad > 0);
   }
@@ -28,7 +29,12 @@ export function pressCounts(context: PageContext): void {
 
 function makeButton(context: PageContext, kind: (typeof shownKinds)[number]): HTMLButtonElement {
   const choose = (): void => context.go({ show: context.address().show === kind ? 'all' : kind });
-  const node = button({ class: 'count', 'data-kind': kind }, choose, h('b'), h('span', {}, countLabels[kind]));
+  const node = button(
+    { class: 'count', 'data-kind': kind },
+    choose,
+    h('b'),
+    h('span', {}, kind === 'all' ? 'Watched' : groupTitles[kind]),
+  );
   buttons.set(kind, node);
   byId('counts').append(node);
   return node;

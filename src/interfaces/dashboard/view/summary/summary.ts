@@ -1,5 +1,5 @@
 import type { ContainerStore } from '../../state/containers/container-store.ts';
-import { countContainers } from '../../state/telling/count.ts';
+import type { Counts } from '../../state/telling/arrange.ts';
 import { type Headline, headlineOf, type Part } from '../../state/telling/headline.ts';
 import { progressOf } from '../../state/telling/progress.ts';
 import { lastRunWords, nextRunWords } from '../../state/telling/runs.ts';
@@ -10,10 +10,9 @@ import { icon } from '../parts/icon.ts';
 import { paintCounts, paintMarks } from './counts.ts';
 
 /** The summary above the table: overall state, news, last and next run. */
-export function paintSummary(context: PageContext): void {
+export function paintSummary(context: PageContext, counts: Counts): void {
   const { fleet } = context;
   const nowMs = context.nowMs();
-  const counts = countContainers(fleet, nowMs);
   const headline = headlineOf(fleet, counts, isLive(context) ? undefined : context.readAtMs());
   const title = byId('verdict');
   title.className = headline.tone === 'fine' ? '' : `is-${headline.tone}`;

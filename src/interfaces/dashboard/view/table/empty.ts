@@ -72,6 +72,7 @@ export function paintNoMatch(context: PageContext, isEmpty: boolean): void {
 
 const nothing = {
   all: '',
+  now: 'No update is in progress.',
   wrong: 'No container needs a look.',
   ready: 'No update is ready.',
   held: 'Nothing is held back.',

@@ -1,5 +1,4 @@
-import type { RowGroup } from '../../state/telling/order.ts';
-import { describeState } from '../../state/telling/describe-state.ts';
+import type { Placed, RowGroup } from '../../state/telling/arrange.ts';
 import { plural } from '../../state/words/sentences.ts';
 import { canUpdate, type PageContext } from '../context.ts';
 import { button, type Child, h, repaint } from '../parts/node.ts';
@@ -7,15 +6,15 @@ import { icon } from '../parts/icon.ts';
 
 /** The header rows of groups, and the folded groups. */
 export type Groups = {
-  readonly make: (bucket: RowGroup) => HTMLTableRowElement;
-  /** Counts a container that was added to a group, or removed from its group. */
-  readonly add: (key: string, name: string) => void;
-  readonly remove: (name: string) => void;
-  readonly paint: () => void;
+  /** The header of a group with its present members; it is made if it is new. */
+  readonly head: (group: RowGroup) => HTMLTableRowElement;
+  /** Drops the headers of all other groups. */
+  readonly keep: (keys: ReadonlySet<string>) => void;
   /** Shows only the headers of these groups. */
   readonly show: (keys: ReadonlySet<string>) => void;
   readonly isFolded: (key: string) => boolean;
-  readonly has: (key: string) => boolean;
+  /** The groups with a header, in their order on the page by the order of their making. */
+  readonly keys: () => readonly string[];
   readonly clear: () => void;
 };
 
@@ -23,15 +22,10 @@ export function createGroups(context: PageContext, onFold: () => void): Groups {
   const folded = new Set<string>();
   const heads = new Map<
     string,
-    {
-      readonly row: HTMLTableRowElement;
-      readonly sum: HTMLElement;
-      readonly act: HTMLElement;
-      readonly names: Set<string>;
-    }
+    { readonly row: HTMLTableRowElement; readonly sum: HTMLElement; readonly act: HTMLElement }
   >();
 
-  function make({ key, title, members }: RowGroup): HTMLTableRowElement {
+  function make({ key, title }: RowGroup) {
     const toggle = button(
       { class: 'group-toggle', 'aria-expanded': String(!folded.has(key)) },
       fold,
@@ -47,9 +41,9 @@ export function createGroups(context: PageContext, onFold: () => void): Groups {
       sum,
       act,
     );
-    heads.set(key, { row, sum, act, names: new Set(members.map(({ name }) => name)) });
-    paintHead(key);
-    return row;
+    const head = { row, sum, act };
+    heads.set(key, head);
+    return head;
 
     function fold(): void {
       if (!folded.delete(key)) folded.add(key);
@@ -58,22 +52,14 @@ export function createGroups(context: PageContext, onFold: () => void): Groups {
     }
   }
 
-  function paintHead(key: string): void {
-    const head = heads.get(key);
-    if (head === undefined) return;
-    if (context.address().group === 'status')
-      return void repaint(head.sum, head.names.size, () => [String(head.names.size)]);
-    const { fleet } = context;
-    const told = [...head.names].flatMap((name) => {
-      const one = fleet.named(name);
-      return one === undefined ? [] : [{ name, told: describeState(one, fleet.updateOf(name), context.nowMs()) }];
-    });
-    const wrong = told.filter((one) => one.told.group === 'wrong').length;
-    const ready = told.filter((one) => one.told.group === 'ready').length;
-    const names = told.filter((one) => one.told.action === 'update').map(({ name }) => name);
-    repaint(head.sum, [told.length, wrong, ready], () => sumNodes(told.length, wrong, ready));
+  function paint({ sum, act }: { readonly sum: HTMLElement; readonly act: HTMLElement }, members: readonly Placed[]) {
+    if (context.address().group === 'status') return void repaint(sum, members.length, () => [String(members.length)]);
+    const count = (group: string) => members.filter(({ told }) => told.group === group).length;
+    const [wrong, ready] = [count('wrong'), count('ready')];
+    const names = members.filter(({ told }) => told.action === 'update').map(({ one }) => one.name);
+    repaint(sum, [members.length, wrong, ready], () => sumNodes(members.length, wrong, ready));
     const isOn = context.isOn('update') && names.length > 1;
-    repaint(head.act, [isOn && names, canUpdate(context)], () => [
+    repaint(act, [isOn && names, canUpdate(context)], () => [
       isOn &&
         button(
           { class: 'text-button', disabled: !canUpdate(context) },
@@ -84,19 +70,23 @@ export function createGroups(context: PageContext, onFold: () => void): Groups {
   }
 
   return {
-    make,
-    add: (key, name) => heads.get(key)?.names.add(name),
-    remove: (name) => {
-      for (const { names } of heads.values()) names.delete(name);
+    head: (group) => {
+      const head = heads.get(group.key) ?? make(group);
+      paint(head, group.members);
+      return head.row;
     },
-    paint: () => {
-      for (const key of heads.keys()) paintHead(key);
+    keep: (keys) => {
+      for (const [key, { row }] of heads) {
+        if (keys.has(key)) continue;
+        row.remove();
+        heads.delete(key);
+      }
     },
     show: (keys) => {
       for (const [key, { row }] of heads) if (row.hidden === keys.has(key)) row.hidden = !keys.has(key);
     },
     isFolded: (key) => folded.has(key),
-    has: (key) => heads.has(key),
+    keys: () => [...heads.keys()],
     clear: () => heads.clear(),
   };
 }

@@ -1,6 +1,6 @@
 import { isDown } from '../../state/containers/update-progress.ts';
 import { filterFor, type RowFacts, factsOf } from '../../state/telling/row-filter.ts';
-import { rowGroupOf, groupContainers } from '../../state/telling/order.ts';
+import { type Arrangement, collator, type RowGroup } from '../../state/telling/arrange.ts';
 import { downWords, rowContent } from '../../state/telling/row.ts';
 import { canUpdate, isLive, type PageContext } from '../context.ts';
 import { byId, h, repaint, setText } from '../parts/node.ts';
@@ -9,22 +9,23 @@ import { paintNoMatch } from './empty.ts';
 import { createGroups } from './groups.ts';
 import { paintHead } from './columns.ts';
 import { type CellParts, rowCells } from './row.ts';
-import type { RowAction, DescribedState } from '../../state/telling/describe-state.ts';
+import { groups as states, type RowAction, type DescribedState } from '../../state/telling/describe-state.ts';
 import type { WatchedContainer } from '../../state/documents/container.ts';
 
-/** The table of containers. Rows are made once. Later they are filled, hidden and shown in place. */
+/** The table of containers. Rows are made once. Later they are filled, hidden, shown and moved. */
 export type Table = {
-  /** Rebuilds all rows in order. */
-  readonly build: () => void;
-  /** Whether every container in the group of unchecked ones has been checked. Only this sorts the rows again. */
-  readonly isOutOfDate: () => boolean;
+  /** Forgets all rows, for another grouping. */
+  readonly clear: () => void;
+  /**
+   * Makes the rows of new containers, removes those of gone ones, and moves each row to its group. A row under the
+   * pointer, and every row behind an open dialog, moves once it is left alone.
+   */
+  readonly arrange: (arrangement: Arrangement) => void;
   /** Hides and shows rows for the address, without building any. */
   readonly filter: () => void;
   /** Fills the rows of these containers if they differ. */
   readonly paint: (names: readonly string[]) => void;
   readonly paintAll: () => void;
-  readonly add: (names: readonly string[]) => void;
-  readonly remove: (names: readonly string[]) => void;
   /** Moves only the bar of a pull. False if none is visible. */
   readonly movePull: (name: string) => boolean;
   /** Updates the seconds of downtime. */
@@ -34,35 +35,122 @@ export type Table = {
   readonly markOpen: (name: string) => void;
 };
 
-export function createTable(context: PageContext): Table {
+/** `onLeft` is called when rows that waited can be moved. */
+export function createTable(context: PageContext, onLeft: () => void): Table {
   const { fleet, picked } = context;
   const body = byId('rows');
   const rows = new Map<string, HTMLTableRowElement>();
   const facts = new Map<string, RowFacts>();
   const groups = createGroups(context, () => filter());
   let opened = '';
+  let pointed: Element | undefined;
+  let isWaiting = false;
   body.addEventListener('click', onClick);
   body.addEventListener('change', ({ target }) => {
     if (target instanceof HTMLInputElement) context.act.pick(nameOf(target));
   });
+  body.addEventListener('pointerover', ({ target, pointerType }) => {
+    // A finger that has left the glass points at nothing.
+    const row = target instanceof Element && pointerType !== 'touch' ? target.closest('tr.row') : undefined;
+    point(row ?? undefined);
+  });
+  body.addEventListener('pointerleave', () => point(undefined));
+  document.addEventListener('close', () => isWaiting && onLeft(), true);
 
-  function build(): void {
+  function point(row: Element | undefined): void {
+    if (row === pointed) return;
+    pointed = row;
+    if (isWaiting) onLeft();
+  }
+
+  function clear(): void {
     const { group } = context.address();
-    const table = byId('table');
-    const isManyEngines = new Set(fleet.all().map(({ engine }) => engine)).size > 1;
-    table.classList.toggle('with-engine', isManyEngines);
-    table.classList.toggle('by-project', group === 'project');
+    byId('table').classList.toggle('by-project', group === 'project');
     paintHead();
     rows.clear();
     facts.clear();
-    const fragment = document.createDocumentFragment();
     groups.clear();
-    for (const bucket of groupContainers(fleet, group, context.nowMs())) {
-      fragment.append(groups.make(bucket));
-      for (const one of bucket.members) fragment.append(makeRow(one, bucket.key));
+    body.replaceChildren();
+  }
+
+  function arrange(arrangement: Arrangement): void {
+    const isManyEngines = new Set(fleet.all().map(({ engine }) => engine)).size > 1;
+    byId('table').classList.toggle('with-engine', isManyEngines);
+    const isBehindDialog = document.querySelector('dialog[open]') !== null;
+    const gone = new Set(rows.keys());
+    const wanted = new Map<string, RowGroup>();
+    const places = new Map<string, HTMLTableRowElement[]>();
+    const moving = new Set<HTMLTableRowElement>();
+    let hasChanged = false;
+    isWaiting = false;
+    const place = (key: string, row: HTMLTableRowElement): void => {
+      const members = places.get(key);
+      if (members === undefined) places.set(key, [row]);
+      else members.push(row);
+    };
+    for (const group of arrangement.groups) {
+      wanted.set(group.key, group);
+      for (const { one, told } of group.members) {
+        gone.delete(one.name);
+        const present = rows.get(one.name);
+        const row = present ?? makeRow(one, group.key);
+        const bucket = row.dataset['bucket'] ?? '';
+        const isLeft = bucket !== group.key || facts.get(one.name)?.group !== told.group;
+        if (present !== undefined && isLeft && (isBehindDialog || row === pointed)) {
+          isWaiting = true;
+          place(bucket, row);
+          continue;
+        }
+        hasChanged ||= isLeft;
+        if (isLeft) facts.set(one.name, factsOf(one, told.group));
+        if (present === undefined || bucket !== group.key) moving.add(row);
+        place(group.key, row);
+      }
     }
-    body.replaceChildren(fragment);
-    filter();
+    for (const name of gone) {
+      rows.get(name)?.remove();
+      rows.delete(name);
+      facts.delete(name);
+    }
+    if (moving.size === 0) {
+      for (const key of places.keys()) groups.head(wanted.get(key) ?? { key, title: '', members: [] });
+      groups.keep(new Set(places.keys()));
+      if (hasChanged || gone.size > 0) filter();
+      return;
+    }
+    move(body, moving, () => {
+      let before: Element | undefined;
+      for (const key of keysInOrder(wanted, places)) {
+        const members = places.get(key) ?? [];
+        const isNew = !groups.keys().includes(key);
+        const head = groups.head(wanted.get(key) ?? { key, title: '', members: [] });
+        for (const node of [head, ...inOrder(members, moving)]) {
+          if (node === head ? isNew : moving.has(node)) insertAfter(body, node, before);
+          if (node !== head && node.dataset['bucket'] !== key) node.dataset['bucket'] = key;
+          before = node;
+        }
+      }
+      groups.keep(new Set(places.keys()));
+      filter();
+    });
+  }
+
+  /** By state in the order of the states; by project as at first, with new projects at the end. */
+  function keysInOrder(wanted: ReadonlyMap<string, RowGroup>, places: ReadonlyMap<string, unknown>): readonly string[] {
+    if (context.address().group === 'status') return states.filter((key) => places.has(key));
+    const present = groups.keys().filter((key) => places.has(key));
+    return [...present, ...[...wanted.keys()].filter((key) => !present.includes(key))];
+  }
+
+  /** In a project, rows stay where they are, and new ones come at the end. */
+  function inOrder(
+    members: readonly HTMLTableRowElement[],
+    moving: ReadonlySet<HTMLTableRowElement>,
+  ): readonly HTMLTableRowElement[] {
+    if (context.address().group === 'status') return sortedByName(members);
+    const isBefore = (a: Node, b: Node) => (a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0;
+    const present = members.filter((row) => !moving.has(row)).sort((a, b) => (isBefore(a, b) ? -1 : 1));
+    return [...present, ...members.filter((row) => moving.has(row))];
   }
 
   function makeRow(one: WatchedContainer, bucket: string): HTMLTableRowElement {
@@ -77,7 +165,8 @@ export function createTable(context: PageContext): Table {
     const update = fleet.updateOf(one.name);
     const content = rowContent(one, update, nowMs);
     const { told } = content;
-    facts.set(one.name, factsOf(one, told.group));
+    // Until its row is moved, filters find the container in the group that it is shown in.
+    facts.set(one.name, factsOf(one, facts.get(one.name)?.group ?? told.group));
     const look = `row is-${told.tone}${one.isAway ? ' away' : ''}${told.why ? ' has-why' : ''}${opened === one.name ? ' open' : ''}${picked.has(one.name) ? ' picked' : ''}`;
     if (row.className !== look) row.className = look;
     const action = actionOf(told, one.isAway);
@@ -109,7 +198,6 @@ export function createTable(context: PageContext): Table {
       const one = fleet.named(name);
       if (row !== undefined && one !== undefined) fillRow(row, one);
     }
-    groups.paint();
   }
 
   function filter(): void {
@@ -128,27 +216,6 @@ export function createTable(context: PageContext): Table {
     }
     groups.show(shown);
     paintNoMatch(context, total === 0 && rows.size > 0);
-  }
-
-  function add(names: readonly string[]): void {
-    const { group } = context.address();
-    for (const name of names) {
-      const one = fleet.named(name);
-      if (one === undefined) continue;
-      const bucket = rowGroupOf(one, fleet, group, context.nowMs());
-      const row = makeRow(one, bucket.key);
-      const members = [...body.querySelectorAll<HTMLElement>('tr')].filter(
-        ({ dataset }) => dataset['bucket'] === bucket.key || dataset['group'] === bucket.key,
-      );
-      const last = members.at(-1);
-      if (last === undefined) body.append(groups.make({ ...bucket, members: [one] }), row);
-      else {
-        groups.add(bucket.key, name);
-        last.after(row);
-      }
-    }
-    groups.paint();
-    filter();
   }
 
   function onClick(event: MouseEvent): void {
@@ -172,23 +239,11 @@ export function createTable(context: PageContext): Table {
   }
 
   return {
-    build,
-    isOutOfDate: () =>
-      groups.has('unchecked') && !fleet.isRunning() && [...facts.values()].every(({ group }) => group !== 'unchecked'),
+    clear,
+    arrange,
     filter,
     paint,
     paintAll: () => paint([...rows.keys()]),
-    add,
-    remove: (names) => {
-      for (const name of names) {
-        rows.get(name)?.remove();
-        rows.delete(name);
-        facts.delete(name);
-        groups.remove(name);
-      }
-      groups.paint();
-      filter();
-    },
     movePull: (name) => {
       const row = rows.get(name);
       const percent = fleet.updateOf(name)?.percent;
@@ -214,4 +269,48 @@ export function createTable(context: PageContext): Table {
 
 function nameOf(node: Element): string {
   return node.closest<HTMLElement>('tr.row')?.dataset['name'] ?? '';
+}
+
+/**
+ * Changes the order of rows. The focus stays where it is, and so does what a person looks at: the row under the pointer,
+ * else the first row in the window. Rows in the window glide to their new places, unless less motion is wanted.
+ */
+function move(body: HTMLElement, moving: ReadonlySet<Element>, change: () => void): void {
+  if (body.childElementCount === 0) return change();
+  const focused = document.activeElement;
+  const tops = new Map<HTMLElement, number>();
+  for (const row of body.querySelectorAll<HTMLElement>('tr:not([hidden])')) {
+    const { top, bottom } = row.getBoundingClientRect();
+    if (bottom > 0 && top < innerHeight) tops.set(row, top);
+  }
+  const stays = [...tops.keys()].filter((row) => !moving.has(row));
+  const fixed = stays.find((row) => row.matches('.row:hover')) ?? stays.find((row) => (tops.get(row) ?? 0) >= 0);
+  change();
+  if (focused instanceof HTMLElement && focused !== document.activeElement && body.contains(focused))
+    focused.focus({ preventScroll: true });
+  if (fixed !== undefined && scrollY > 0)
+    scrollBy({ top: fixed.getBoundingClientRect().top - (tops.get(fixed) ?? 0), behavior: 'instant' });
+  if (moving.size > maxGliding || matchMedia('(prefers-reduced-motion: reduce)').matches) return;
+  for (const row of body.querySelectorAll<HTMLElement>('tr:not([hidden])')) {
+    const { top, bottom } = row.getBoundingClientRect();
+    const before = tops.get(row) ?? (moving.has(row) ? undefined : top);
+    if (bottom <= 0 || top >= innerHeight) continue;
+    if (before === undefined) row.animate([{ opacity: 0 }, { opacity: 1 }], glide);
+    else if (Math.abs(before - top) >= 1)
+      row.animate([{ transform: `translateY(${before - top}px)` }, { transform: 'none' }], glide);
+  }
+}
+
+/** No eye follows more rows at once. */
+const maxGliding = 20;
+
+const glide = { duration: 240, easing: 'ease-out' } as const;
+
+function insertAfter(body: Element, node: Element, before: Element | undefined): void {
+  if (before === undefined) body.prepend(node);
+  else before.after(node);
+}
+
+function sortedByName(rows: readonly HTMLTableRowElement[]): readonly HTMLTableRowElement[] {
+  return rows.toSorted((a, b) => collator.compare(a.dataset['name'] ?? '', b.dataset['name'] ?? ''));
 }
