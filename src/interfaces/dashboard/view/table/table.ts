@@ -312,5 +312,5 @@ function insertAfter(body: Element, node: Element, before: Element | undefined):
 }
 
 function sortedByName(rows: readonly HTMLTableRowElement[]): readonly HTMLTableRowElement[] {
-  return rows.toSorted((a, b) => collator.compare(a.dataset['name'] ?? '', b.dataset['name'] ?? ''));
+  return [...rows].sort((a, b) => collator.compare(a.dataset['name'] ?? '', b.dataset['name'] ?? ''));
 }
