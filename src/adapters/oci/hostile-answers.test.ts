@@ -43,7 +43,7 @@ test('parseManifest() throws nothing but its failure, and names only digests', (
         for (const digest of digests) expect(parseDigest(digest)).toBe(digest);
       } catch (error) {
         if (!(error instanceof RegistryFailure)) throw error;
-        expect(error.code).toBe('registry-invalid');
+        expect(error.code).toBe('invalid');
         expect(error.message).not.toMatch(/\p{C}/u);
       }
     }),

@@ -6,8 +6,15 @@ import type {
   RemoteImage,
   TagList,
 } from '../../domain/outside/registry.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
+import { quoted } from '../../domain/text/printable.ts';
 import type { SharedRecords } from '../../domain/outside/outside.ts';
-import { repositoryName, type Digest, type ImageReference } from '../../domain/image/image-reference.ts';
+import {
+  familiarReference,
+  repositoryName,
+  type Digest,
+  type ImageReference,
+} from '../../domain/image/image-reference.ts';
 import { formatPlatform, type Platform } from '../../domain/image/platform.ts';
 import type { FoundSignatures } from '../../domain/image/signature.ts';
 import { connect, type OciRegistryOptions } from './client/connect.ts';
@@ -15,7 +22,7 @@ import { pullScope } from './client/client.ts';
 import type { Login } from './auth/credentials.ts';
 import { describeImage, fetchPlatforms } from './manifests/describe-image.ts';
 import { hubKey } from './auth/docker-config.ts';
-import { explain, RegistryFailure } from './transport/failure.ts';
+import { RegistryFailure } from './transport/failure.ts';
 import { createLru } from './async/lru.ts';
 import { findSignatures } from './signatures/find-signatures.ts';
 import { parseWholeConfig } from './manifests/image-config.ts';
@@ -193,6 +200,22 @@ const maxImages = 1000;
 
 function addressOf({ endpoint, repository }: RepositoryEndpoint): string {
   return `${endpoint.host}${endpoint.prefix}/${repository}`;
+}
+
+/** The failure as a message: the action, the image, the host. */
+function explain(
+  failure: RegistryFailure,
+  doing: string,
+  reference: ImageReference,
+  { asked, showable }: { readonly asked: string; readonly showable: (words: string) => string },
+): ServiceError {
+  const { code, host = asked, message, retryAfterMs, cause } = failure;
+  // The registry chooses the hosts of its tokens and blobs, so their names are untrusted text.
+  const isShown = host === asked || showable(host) === host;
+  const remedy = isShown ? failure.remedy : undefined;
+  const where = isShown ? quoted(host) : `a host that ${quoted(asked)} named`;
+  const what = `Cannot ${doing} ${quoted(familiarReference(reference), 300)} at ${where}: ${message}`;
+  return new ServiceError(code === 'timeout' ? code : `registry-${code}`, what, { remedy, retryAfterMs, cause });
 }
 
 /** Callers of the first part share the later ones too: each is read once. */

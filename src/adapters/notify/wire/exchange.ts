@@ -3,6 +3,7 @@ import * as https from 'node:https';
 import type { SecureContext } from 'node:tls';
 import { readNetworkError } from '../../oci/transport/network-errors.ts';
 import { proxyAuthorization } from '../../oci/transport/proxy-choice.ts';
+import { createTunnelAgent } from '../../oci/transport/tunnel.ts';
 import { Refused } from './refused.ts';
 
 export type HttpRequest = {
@@ -114,13 +115,8 @@ async function secureRoute(
 ): Promise<Route> {
   const secureContext = await contextFor(url.host);
   const secure = { secureContext, rejectUnauthorized: !skipsVerification, ...agentOptions };
-  const agent = proxy === undefined ? new https.Agent(secure) : await tunnelAgent(proxy, secure);
+  const agent = proxy === undefined ? new https.Agent(secure) : createTunnelAgent(proxy, tunnelMs, secure);
   return { send: https.request, agent, ...addressOf(url) };
-}
-
-async function tunnelAgent(proxy: URL, secure: https.AgentOptions): Promise<https.Agent> {
-  const { createTunnelAgent } = await import('../../oci/transport/tunnel.ts');
-  return createTunnelAgent(proxy, tunnelMs, secure);
 }
 
 /** The deadline of the message is not longer. */

@@ -70,7 +70,7 @@ export function createAuthorize(tokens: Tokens, { isInsecure, maySendPlainLogin,
     const mayBePlain = login.credential === undefined ? isInsecure : maySendPlainLogin;
     if (realm?.protocol === 'http:' && (scheme === 'http' || (await mayBePlain(realm.host, signal)))) return realm;
     const why = realm?.protocol === 'http:' ? 'is not encrypted' : 'is not an HTTP URL';
-    throw new RegistryFailure('registry-invalid', `the URL of its token server, "${showable(cut(text))}", ${why}`, {
+    throw new RegistryFailure('invalid', `the URL of its token server, "${showable(cut(text))}", ${why}`, {
       host,
     });
   }

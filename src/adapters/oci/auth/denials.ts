@@ -8,7 +8,7 @@ import { RegistryFailure } from '../transport/failure.ts';
 export function denied(host: string, login: Login, said: string): RegistryFailure {
   const what = login.credential === undefined ? login.origin : `${login.origin} does not give access`;
   const words = said === '' ? '' : ` (${said})`;
-  return new RegistryFailure('registry-denied', `access is denied, or there is no such repository${words}; ${what}`, {
+  return new RegistryFailure('denied', `access is denied, or there is no such repository${words}; ${what}`, {
     host,
     remedy: remedyFor(login),
   });
@@ -18,7 +18,7 @@ export function denied(host: string, login: Login, said: string): RegistryFailur
 export function loginRefused(host: string, login: Login, said: string): RegistryFailure {
   if (login.credential === undefined) return denied(host, login, said);
   const words = said === '' ? '' : `: ${said}`;
-  return new RegistryFailure('registry-denied', `${login.origin} is refused${words}`, {
+  return new RegistryFailure('denied', `${login.origin} is refused${words}`, {
     host,
     remedy: remedyFor(login),
   });
@@ -26,7 +26,7 @@ export function loginRefused(host: string, login: Login, said: string): Registry
 
 /** The failure when the registry requires a login, but uses plain HTTP. */
 export function loginWithheld(host: string, login: Login): RegistryFailure {
-  return new RegistryFailure('registry-denied', `${login.origin} is not sent, because the registry uses plain HTTP`, {
+  return new RegistryFailure('denied', `${login.origin} is not sent, because the registry uses plain HTTP`, {
     host,
     remedy: `if the login may travel unencrypted, add ${host} to the engine's insecure-registries`,
   });

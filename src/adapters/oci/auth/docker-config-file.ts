@@ -61,7 +61,7 @@ function emptyIfMissing(path: string, error: unknown): DockerConfig {
 }
 
 function refuse(path: string, why: string): RegistryFailure {
-  return new RegistryFailure('registry-denied', `the logins in ${quoted(path, 300)} cannot be read: ${why}`, {
+  return new RegistryFailure('denied', `the logins in ${quoted(path, 300)} cannot be read: ${why}`, {
     remedy: 'correct or remove that file',
   });
 }

@@ -53,13 +53,13 @@ export function readToken({ realm, login }: TokenRequest, answer: WireAnswer): {
   const { status, body } = answer;
   if (status === 401 || status === 403) throw loginRefused(host, login, errorTextOf(answer));
   if (status >= 500)
-    throw new RegistryFailure('registry-unreachable', `its token server answered with status ${status}`, { host });
+    throw new RegistryFailure('unreachable', `its token server answered with status ${status}`, { host });
   const fields = status === 200 ? parseJsonObject(body) : undefined;
   const token = [fields?.['token'], fields?.['access_token']]
     .map(stringOf)
     .find((text) => text !== undefined && text !== '');
   if (token === undefined || !fitsHeader(token))
-    throw new RegistryFailure('registry-invalid', `its token server answered with status ${status} and no token`, {
+    throw new RegistryFailure('invalid', `its token server answered with status ${status} and no token`, {
       host,
     });
   return { token, lifeMs: lifeOf(fields?.['expires_in']) };

@@ -31,7 +31,7 @@ export type RegistryRequest = {
 };
 
 /**
- * Sends a request with the registry's login. Throws `registry-denied` for 401 and 403, and if a token server refuses
+ * Sends a request with the registry's login. Throws `denied` for 401 and 403, and if a token server refuses
  * the login. Returns every other answer.
  */
 export type Client = (endpoint: Endpoint, ask: RegistryRequest, signal?: AbortSignal) => Promise<WireAnswer>;
@@ -202,7 +202,7 @@ type SendInScheme = (scheme: Scheme) => Promise<WireAnswer>;
 function urlOf(scheme: Scheme, place: string): URL {
   const text = `${scheme}://${place}`;
   if (URL.canParse(text)) return new URL(text);
-  throw new RegistryFailure('registry-unreachable', 'no host can have that name or port');
+  throw new RegistryFailure('unreachable', 'no host can have that name or port');
 }
 
 async function sendAndLearnScheme(host: HostState, scheme: Scheme, sendIn: SendInScheme): Promise<WireAnswer> {
@@ -244,7 +244,7 @@ export function pullScope(repository: string): string {
 }
 
 function isUnreachable(error: unknown): error is RegistryFailure {
-  return error instanceof RegistryFailure && (error.code === 'registry-unreachable' || error.code === 'timeout');
+  return error instanceof RegistryFailure && (error.code === 'unreachable' || error.code === 'timeout');
 }
 
 function bothSchemesFailed(secure: RegistryFailure, plain: RegistryFailure): RegistryFailure {

@@ -46,5 +46,5 @@ function targetIn(link: string): string | undefined {
 }
 
 function refused(where: string): RegistryFailure {
-  return new RegistryFailure('registry-invalid', `its list continues ${where}`);
+  return new RegistryFailure('invalid', `its list continues ${where}`);
 }

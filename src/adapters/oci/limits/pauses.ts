@@ -1,7 +1,7 @@
 import type { Clock } from '../../../domain/outside/outside.ts';
 
 /** A rate limit (429), or an outage whose end the host names (503). */
-export type PauseReason = { readonly code: 'registry-rate-limited' | 'registry-unreachable'; readonly why: string };
+export type PauseReason = { readonly code: 'rate-limited' | 'unreachable'; readonly why: string };
 
 /** Pauses that a host requests with its 429 and 503 answers. */
 export type RequestedPauses = {
@@ -53,7 +53,7 @@ export function createRequestedPauses(clock: Clock, bearableMs: number): Request
 const noPause = {
   untilMs: -Infinity,
   inRow: 0,
-  reason: { code: 'registry-rate-limited', why: '' } satisfies PauseReason as PauseReason,
+  reason: { code: 'rate-limited', why: '' } satisfies PauseReason as PauseReason,
 };
 
 /** ghcr.io asks for pauses of microseconds. */

@@ -27,8 +27,8 @@ function script(
   return { work, askedAtMs };
 }
 
-const reset = (): RegistryFailure => new RegistryFailure('registry-unreachable', 'closed', { isTransient: true });
-const refused = (): RegistryFailure => new RegistryFailure('registry-unreachable', 'refused');
+const reset = (): RegistryFailure => new RegistryFailure('unreachable', 'closed', { isTransient: true });
+const refused = (): RegistryFailure => new RegistryFailure('unreachable', 'refused');
 
 async function failureOf(work: Promise<unknown>): Promise<RegistryFailure> {
   const error: unknown = await work.catch((reason: unknown) => reason);
@@ -65,9 +65,9 @@ describe('a limit', () => {
     const down = answer(503, { 'retry-after': '120' }, '{"message":"maintenance"}');
     const { work } = script(clock, down, answer(200));
     const error = await failureOf(throttle(work, usualRetries));
-    expect(error).toMatchObject({ code: 'registry-unreachable', retryAfterMs: 120_000, remedy: undefined });
+    expect(error).toMatchObject({ code: 'unreachable', retryAfterMs: 120_000, remedy: undefined });
     expect(error.message).toBe('it is out of service (status 503): maintenance; it may be asked again in 2m');
-    expect(await failureOf(throttle(work, usualRetries))).toMatchObject({ code: 'registry-unreachable' });
+    expect(await failureOf(throttle(work, usualRetries))).toMatchObject({ code: 'unreachable' });
     await clock.advance(120_001);
     expect((await throttle(work, usualRetries)).status).toBe(200);
   });
@@ -76,7 +76,7 @@ describe('a limit', () => {
     const clock = createFakeClock();
     const down = () => Promise.resolve(answer(503, { 'retry-after': '1' }));
     const error = await clock.run(() => failureOf(create(clock)(down, usualRetries)));
-    expect(error).toMatchObject({ code: 'registry-unreachable' });
+    expect(error).toMatchObject({ code: 'unreachable' });
   });
 
   test('is told at once when it is longer than our patience, to this caller and to others, until it is over', async () => {
@@ -88,7 +88,7 @@ describe('a limit', () => {
       answer(200),
     );
     const error = await failureOf(throttle(work, usualRetries));
-    expect(error).toMatchObject({ code: 'registry-rate-limited', host: 'registry.test', retryAfterMs: 120_000 });
+    expect(error).toMatchObject({ code: 'rate-limited', host: 'registry.test', retryAfterMs: 120_000 });
     expect(error.message).toBe('it limits requests: too many pulls; it may be asked again in 2m');
     await clock.advance(80_000);
     expect(await failureOf(throttle(work, usualRetries))).toMatchObject({ retryAfterMs: 40_000 });
@@ -101,7 +101,7 @@ describe('a limit', () => {
     const clock = createFakeClock();
     const { work, askedAtMs } = script(clock, answer(429, { 'retry-after': '1' }));
     const error = await failureOf(clock.run(() => create(clock)(work, usualRetries)));
-    expect(error.code).toBe('registry-rate-limited');
+    expect(error.code).toBe('rate-limited');
     expect(askedAtMs.length).toBe(4);
   });
 
@@ -109,7 +109,7 @@ describe('a limit', () => {
     const clock = createFakeClock();
     const { work, askedAtMs } = script(clock, answer(429, { 'retry-after': '20' }));
     const error = await failureOf(clock.run(() => create(clock)(work, usualRetries)));
-    expect(error.code).toBe('registry-rate-limited');
+    expect(error.code).toBe('rate-limited');
     expect(askedAtMs.length).toBe(2);
   });
 
@@ -122,10 +122,10 @@ describe('a limit', () => {
     const { work, askedAtMs } = script(clock, answer(200));
     const queued = failureOf(throttle(work, usualRetries));
     await clock.advance(30);
-    expect((await limited).code).toBe('registry-rate-limited');
+    expect((await limited).code).toBe('rate-limited');
     expect((await onItsWay).status).toBe(200);
-    expect((await queued).code).toBe('registry-rate-limited');
-    expect((await failureOf(throttle(work, usualRetries))).code).toBe('registry-rate-limited');
+    expect((await queued).code).toBe('rate-limited');
+    expect((await failureOf(throttle(work, usualRetries))).code).toBe('rate-limited');
     expect(askedAtMs).toEqual([]);
   });
 
@@ -377,7 +377,7 @@ test('a queue beyond all reason is refused', async () => {
   const waiting = Array.from({ length: 10_001 }, (_, index) =>
     throttle(() => clock.sleep(1e9).then(() => answer(200)), usualRetries, leaving[index % leaving.length]?.signal),
   );
-  expect((await failureOf(throttle(script(clock, answer(200)).work, usualRetries))).code).toBe('registry-rate-limited');
+  expect((await failureOf(throttle(script(clock, answer(200)).work, usualRetries))).code).toBe('rate-limited');
   for (const each of leaving) each.abort(new Error('enough'));
   await Promise.allSettled(waiting.slice(1));
 });

@@ -48,7 +48,7 @@ export type ThrottleOptions = {
 export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOptions): Throttle {
   const slots = createSlots(maxInFlight, (waiting) => {
     if (waiting >= maxWaiting)
-      throw paused({ code: 'registry-rate-limited', why: 'too many requests wait for it already' }, 1000);
+      throw paused({ code: 'rate-limited', why: 'too many requests wait for it already' }, 1000);
   });
   const pauses = createRequestedPauses(clock, usualRetries.budgetMs);
   let silence: { readonly untilMs: number; readonly failure: RegistryFailure } | undefined;
@@ -128,7 +128,7 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
    * together.
    */
   function rememberSilence(failure: RegistryFailure, sinceMs: number): void {
-    if (failure.code !== 'registry-unreachable' && failure.code !== 'timeout') return;
+    if (failure.code !== 'unreachable' && failure.code !== 'timeout') return;
     const nowMs = clock.monotonicMs();
     silence = { failure, untilMs: nowMs + Math.min(nowMs - sinceMs, longestUnreachableMs) };
   }
@@ -139,7 +139,7 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
     return new RegistryFailure(code, `${why}; it may be asked again in ${formatDuration(waitMs)}`, {
       host,
       retryAfterMs: waitMs,
-      ...(code === 'registry-rate-limited' && {
+      ...(code === 'rate-limited' && {
         remedy: 'log in to that registry to raise the limit, or check less often',
       }),
     });
@@ -151,7 +151,7 @@ function reasonOf(answer: WireAnswer): PauseReason {
   const isLimit = answer.status === 429;
   const why = isLimit ? 'it limits requests' : 'it is out of service (status 503)';
   return {
-    code: isLimit ? 'registry-rate-limited' : 'registry-unreachable',
+    code: isLimit ? 'rate-limited' : 'unreachable',
     why: said === '' ? why : `${why}: ${said}`,
   };
 }

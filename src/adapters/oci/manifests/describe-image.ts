@@ -42,7 +42,7 @@ export async function describeImage(
   /** The first image that the machine runs, as containerd looks for it: https://pkg.go.dev/github.com/containerd/containerd/images#Manifest */
   async function find(at: Digest, isSure: boolean, outer?: Labels): Promise<OneImage | undefined> {
     if ((fetches += 1) > maxManifests)
-      throw new RegistryFailure('registry-invalid', 'its index leads to too many other manifests');
+      throw new RegistryFailure('invalid', 'its index leads to too many other manifests');
     const manifest = await fetchManifest(client, place, at, signal);
     if (manifest.kind === 'image') {
       const image = await describeManifest(client, place, { at, manifest, outer }, signal);
@@ -71,7 +71,7 @@ export async function describeImage(
     };
   offered.delete('unknown/unknown');
   const list = offered.size === 0 ? 'nothing' : showable(cut([...offered].sort().join(', ')));
-  throw new RegistryFailure('registry-not-found', `it has no image for ${formatPlatform(platform)}, only for ${list}`);
+  throw new RegistryFailure('not-found', `it has no image for ${formatPlatform(platform)}, only for ${list}`);
 }
 
 type OneImage = Omit<RemoteImage, 'digest' | 'alternatives'>;
@@ -145,8 +145,7 @@ const maxAlternatives = 4;
 
 /** An entry that no engine can use either. Other failures may pass, so they are failures of the whole. */
 function undefinedIfBroken(error: unknown): undefined {
-  if (error instanceof RegistryFailure && (error.code === 'registry-not-found' || error.code === 'registry-invalid'))
-    return undefined;
+  if (error instanceof RegistryFailure && (error.code === 'not-found' || error.code === 'invalid')) return undefined;
   throw error;
 }
 

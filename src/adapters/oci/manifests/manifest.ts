@@ -110,7 +110,7 @@ function readDigest(value: unknown): Digest {
 }
 
 function invalid(why: string): RegistryFailure {
-  return new RegistryFailure('registry-invalid', why);
+  return new RegistryFailure('invalid', why);
 }
 
 /** Media types of indexes and manifests: https://github.com/opencontainers/image-spec/blob/main/media-types.md */

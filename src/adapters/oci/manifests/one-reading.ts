@@ -11,8 +11,7 @@ export function parseOneReading(body: Buffer, what: keyof typeof fieldNames): Js
   const parsed = objectOf(parseJson(text));
   if (parsed === undefined) return undefined;
   const doubt = doubtIn(text, { names: fieldNames[what], maps });
-  if (doubt !== undefined)
-    throw new RegistryFailure('registry-invalid', `its ${what} can be read in two ways: ${doubt}`);
+  if (doubt !== undefined) throw new RegistryFailure('invalid', `its ${what} can be read in two ways: ${doubt}`);
   return parsed;
 }
 

@@ -232,8 +232,7 @@ async function bodyOf(
     if (question.digest !== undefined) verify(answer, question.digest);
     return answer.body;
   } catch (error) {
-    if (error instanceof RegistryFailure && error.code === 'registry-invalid')
-      return { kind: 'unreadable', why: error.message };
+    if (error instanceof RegistryFailure && error.code === 'invalid') return { kind: 'unreadable', why: error.message };
     throw error;
   }
 }

@@ -104,8 +104,7 @@ function queryAfter(tags: readonly string[], fullPage: number): string | undefin
 
 /** A registry that knows no pages may refuse to be asked for one that it has not named. */
 function undefinedIfRefused(error: unknown): undefined {
-  if (error instanceof RegistryFailure && (error.code === 'registry-invalid' || error.code === 'registry-not-found'))
-    return undefined;
+  if (error instanceof RegistryFailure && (error.code === 'invalid' || error.code === 'not-found')) return undefined;
   throw error;
 }
 
@@ -135,7 +134,7 @@ async function fetchPage(
   const answer = await client(endpoint, { method: 'GET', repository, path, headers, maxBytes: maxPageBytes }, signal);
   if (answer.status === 304 && known !== undefined) return known;
   if (answer.status === 405 || answer.status === 501 || saysUnsupported(answer))
-    throw new RegistryFailure('registry-invalid', 'it does not list the tags of a repository');
+    throw new RegistryFailure('invalid', 'it does not list the tags of a repository');
   requireFound(answer, 'it has no such repository');
   return { tags: tagsIn(answer.body), next: nextQuery(answer, place, 'tags/list'), etag: etagOf(answer) };
 }
@@ -149,14 +148,14 @@ function saysUnsupported({ status, body }: WireAnswer): boolean {
 function tagsIn(body: Buffer): readonly string[] {
   const tags = parseJsonObject(body)?.['tags'];
   if (tags === null) return [];
-  if (!Array.isArray(tags)) throw new RegistryFailure('registry-invalid', 'its answer is not a list of tags');
+  if (!Array.isArray(tags)) throw new RegistryFailure('invalid', 'its answer is not a list of tags');
   const valid = new Set<string>();
   for (const [at, tag] of (tags as readonly unknown[]).entries()) {
     if (typeof tag === 'string' && isTag(tag)) valid.add(tag);
     // One more shows that the list is cut.
     if (valid.size > mostTags) break;
     if (at === maxEntries)
-      throw new RegistryFailure('registry-invalid', 'its list of tags has very many entries that are no tags');
+      throw new RegistryFailure('invalid', 'its list of tags has very many entries that are no tags');
   }
   return [...valid];
 }

@@ -4,9 +4,9 @@ import type { SecureContext } from 'node:tls';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { splitHost } from './address-list.ts';
 import { RegistryFailure } from './failure.ts';
-import type { IsInsecure } from './insecure.ts';
 import { createLru } from '../async/lru.ts';
 import { proxyAuthorization } from './proxy-choice.ts';
+import { createTunnelAgent } from './tunnel.ts';
 
 /** The route of requests to one origin: scheme, host and port. */
 export type Route = {
@@ -26,7 +26,8 @@ export type Agents = {
 
 export type AgentOptions = {
   readonly clock: Pick<Clock, 'monotonicMs'>;
-  readonly isInsecure: IsInsecure;
+  /** True if the certificate of the host is not verified. */
+  readonly isInsecure: (host: string) => Promise<boolean>;
   readonly contextFor: (host: string) => Promise<SecureContext>;
   readonly proxyFor: (url: URL) => URL | undefined;
   readonly maxSocketsPerOrigin: number;
@@ -49,7 +50,7 @@ export function createAgents(options: AgentOptions): Agents {
 
   return {
     routeTo(url) {
-      if (isClosed) return Promise.reject(new RegistryFailure('registry-unreachable', 'the service is stopping'));
+      if (isClosed) return Promise.reject(new RegistryFailure('unreachable', 'the service is stopping'));
       const known = routes.get(url.origin);
       if (known !== undefined && clock.monotonicMs() < known.untilMs) return known.route;
       const route = url.protocol === 'https:' ? secureRoute(url) : plainRoute(url);
@@ -72,13 +73,8 @@ export function createAgents(options: AgentOptions): Agents {
     const proxy = proxyFor(url);
     const [secureContext, isInsecureHost] = await Promise.all([contextFor(url.host), isInsecure(url.host)]);
     const secure = { ...keeping, secureContext, rejectUnauthorized: !isInsecureHost };
-    const agent = proxy === undefined ? new https.Agent(secure) : await tunnelAgent(proxy, secure);
+    const agent = proxy === undefined ? new https.Agent(secure) : createTunnelAgent(proxy, deadlineMs, secure);
     return { request: https.request, options: { agent, ...addressOf(url) }, proxyHeaders: undefined };
-  }
-
-  async function tunnelAgent(proxy: URL, secure: https.AgentOptions): Promise<https.Agent> {
-    const { createTunnelAgent } = await import('./tunnel.ts');
-    return createTunnelAgent(proxy, deadlineMs, secure);
   }
 
   async function plainRoute(url: URL): Promise<Route> {

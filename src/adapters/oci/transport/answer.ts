@@ -10,20 +10,17 @@ export function requireFound(answer: WireAnswer, missing: string): void {
   if (status === 200) return;
   const said = errorTextOf(answer);
   const words = said === '' ? '' : ` (${said})`;
-  if (status === 404) throw new RegistryFailure('registry-not-found', `${missing}${words}`);
-  throw new RegistryFailure(
-    status >= 500 ? 'registry-unreachable' : 'registry-invalid',
-    `it answered with status ${status}${words}`,
-  );
+  if (status === 404) throw new RegistryFailure('not-found', `${missing}${words}`);
+  throw new RegistryFailure(status >= 500 ? 'unreachable' : 'invalid', `it answered with status ${status}${words}`);
 }
 
 /** Throws `registry-invalid` unless the content has the requested digest. */
 export function verify({ body, headers }: WireAnswer, digest: Digest): void {
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity')
-    throw new RegistryFailure('registry-invalid', 'it sent compressed content, which was not requested');
+    throw new RegistryFailure('invalid', 'it sent compressed content, which was not requested');
   if (digestOf(body, digest) !== digest)
-    throw new RegistryFailure('registry-invalid', `its content does not have the digest ${digest}`);
+    throw new RegistryFailure('invalid', `its content does not have the digest ${digest}`);
 }
 
 /** The digest of content, by the algorithm of another digest, or sha256 without one. */

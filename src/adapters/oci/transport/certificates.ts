@@ -44,7 +44,7 @@ export function createAuthorities(options: AuthorityOptions): (host: string) => 
       return tls.createSecureContext({ minVersion, ...trusting([...trusted, ...own.ca]), ...own.client });
     } catch (cause) {
       const where = folder === undefined ? 'given as authorities' : `in "${folder}" or given as authorities`;
-      throw new RegistryFailure('registry-unreachable', `the certificates ${where} cannot be used`, { host, cause });
+      throw new RegistryFailure('unreachable', `the certificates ${where} cannot be used`, { host, cause });
     }
   };
 }

@@ -48,7 +48,7 @@ export function createExchange(agents: Agents, options: ExchangeOptions): Exchan
         const answer = await attempt(route, request, context, signal);
         if (answer !== 'stale') return answer;
       }
-      throw new RegistryFailure('registry-unreachable', 'it closes every connection', {
+      throw new RegistryFailure('unreachable', 'it closes every connection', {
         host: url.host,
         isTransient: true,
       });
@@ -140,7 +140,7 @@ function collect(
   response.on('data', (chunk: Buffer) => {
     size += chunk.length;
     if (size <= maxBytes) add(chunk);
-    else fail(new RegistryFailure('registry-invalid', `it answered with more than ${maxBytes} bytes`));
+    else fail(new RegistryFailure('invalid', `it answered with more than ${maxBytes} bytes`));
   });
   response.on('end', () => finish(bytes()));
   response.on('error', fail);

@@ -1,8 +1,6 @@
-import { ServiceError, type ErrorCode } from '../../../domain/text/errors.ts';
-import { familiarReference, type ImageReference } from '../../../domain/image/image-reference.ts';
-import { printable, quoted } from '../../../domain/text/printable.ts';
+import { printable } from '../../../domain/text/printable.ts';
 
-/** A registry's failure, without the image. `explain` adds the image for the user. */
+/** A server did not answer as it should. The message has only the reason; who asked adds the object and the action. */
 export class RegistryFailure extends Error {
   override readonly name = 'RegistryFailure';
   readonly code: FailureCode;
@@ -23,7 +21,7 @@ export class RegistryFailure extends Error {
   }
 }
 
-export type FailureCode = Extract<ErrorCode, `registry-${string}` | 'timeout'>;
+export type FailureCode = 'unreachable' | 'timeout' | 'denied' | 'not-found' | 'rate-limited' | 'invalid';
 
 type FailureDetails = {
   readonly host?: string | undefined;
@@ -32,22 +30,6 @@ type FailureDetails = {
   readonly isTransient?: boolean;
   readonly cause?: unknown;
 };
-
-/** The failure as a message: the action, the image, the host. */
-export function explain(
-  failure: RegistryFailure,
-  doing: string,
-  reference: ImageReference,
-  { asked, showable }: { readonly asked: string; readonly showable: (words: string) => string },
-): ServiceError {
-  const { code, host = asked, message, retryAfterMs, cause } = failure;
-  // The registry chooses the hosts of its tokens and blobs, so their names are untrusted text.
-  const isShown = host === asked || showable(host) === host;
-  const remedy = isShown ? failure.remedy : undefined;
-  const where = isShown ? quoted(host) : `a host that ${quoted(asked)} named`;
-  const what = `Cannot ${doing} ${quoted(familiarReference(reference), 300)} at ${where}: ${message}`;
-  return new ServiceError(code, what, { remedy, retryAfterMs, cause });
-}
 
 /** Untrusted text for a message: at most 200 printable characters. */
 export function cut(text: string): string {

@@ -6,7 +6,7 @@ export function readNetworkError(error: unknown, host: string): RegistryFailure 
   if (error instanceof RegistryFailure) return error;
   const code = codeOf(error);
   const { why, remedy } = meaningOf(code, error);
-  return new RegistryFailure(isForeign(code) ? 'registry-invalid' : 'registry-unreachable', why, {
+  return new RegistryFailure(isForeign(code) ? 'invalid' : 'unreachable', why, {
     host,
     remedy: remedy?.replace('HOST', host),
     isTransient: ['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN'].includes(code),

@@ -41,5 +41,5 @@ function redirected(request: WireRequest, url: URL): WireRequest {
 }
 
 function refuse({ url }: WireRequest, why: string): RegistryFailure {
-  return new RegistryFailure('registry-invalid', why, { host: url.host });
+  return new RegistryFailure('invalid', why, { host: url.host });
 }

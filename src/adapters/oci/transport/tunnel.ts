@@ -40,7 +40,7 @@ function openTunnel(proxy: URL, target: string, deadlineMs: number): Promise<Dup
       signal: AbortSignal.timeout(deadlineMs),
     });
     const fail = (why: string, cause?: Error): void =>
-      reject(new RegistryFailure('registry-unreachable', `the proxy "${proxy.host}" ${why}`, { cause }));
+      reject(new RegistryFailure('unreachable', `the proxy "${proxy.host}" ${why}`, { cause }));
     asked.once('error', (error) => fail('cannot be reached', error));
     asked.once('connect', (answer, socket) => {
       if (answer.statusCode === 200) return resolve(socket);
