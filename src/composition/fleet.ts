@@ -4,11 +4,9 @@ import type { SwarmOptions } from '../application/fleet/swarm/swarm-members.ts';
 import type { Settings } from '../config/read/process-settings.ts';
 import { ServiceError } from '../domain/text/errors.ts';
 import type { Log, Outside, Engine } from '../domain/outside/outside.ts';
-import { identityOf, readKeys } from './identity.ts';
-import { openRegistry } from './open-registry.ts';
+import { identityOf, readKeys, type ProcessContext } from './process-context.ts';
 import type { NamedEngine } from './open-engine.ts';
-import type { SwarmOfEngine } from './swarm-at-start.ts';
-import type { ProcessContext } from './process-context.ts';
+import type { SwarmOfEngine } from './service.ts';
 
 type OpenedFleet = {
   readonly application: Application;
@@ -34,7 +32,7 @@ export async function openFleet(
   const { createProber } = await import('../adapters/probe/prober.ts');
   const { createEngineAnswers } = await import('../application/engine/engine-answers.ts');
   const { shareEvents } = await import('../application/engine/share-engine.ts');
-  const { openEngine, shownAddress } = await import('./open-engine.ts');
+  const { openEngine, openRegistry, shownAddress } = await import('./open-engine.ts');
   const opened = await Promise.all(
     engines.map(async (address) => {
       const engine = await openEngine(address, settings, { clock, log });

@@ -1,4 +1,4 @@
-import type { Clock, Log } from '../domain/outside/outside.ts';
+import type { Clock, Log, Outside } from '../domain/outside/outside.ts';
 import type { Interrupt, createUpdateTracker } from '../interfaces/cli/terminal/interrupt.ts';
 import type { Terminal } from '../interfaces/cli/terminal/terminal.ts';
 import type { Configuration } from '../config/read/load.ts';
@@ -6,6 +6,8 @@ import { setMaxListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { TokenSource } from '../domain/settings/http-settings.ts';
 import { readTokens } from '../domain/settings/named-tokens.ts';
+import type { Settings, StateSettings } from '../config/read/process-settings.ts';
+import type { VerificationKey } from '../domain/image/signature.ts';
 
 /** Facts about the program from the build. */
 export type Program = {
@@ -96,4 +98,33 @@ export function tokensOf(source: TokenSource | undefined): readonly string[] {
     // The first start makes it later, and says what is wrong with it.
     return [];
   }
+}
+
+/** The identity of this process and its view of the machine, the same for all its engines. */
+export async function identityOf(
+  { journalKeyFile, folder }: Partial<StateSettings>,
+  { log }: Pick<Outside, 'log'>,
+): Promise<Pick<Outside, 'instance' | 'newId' | 'seal' | 'freeBytes'>> {
+  const { createInstance, freeBytes, ownContainerId } = await import('../adapters/process/instance.ts');
+  const { openSeal } = await import('../adapters/process/seal.ts');
+  const instance = createInstance({ containerId: ownContainerId() });
+  const { containerId } = instance;
+  const seal = openSeal({ keyFile: journalKeyFile, folder });
+  if (seal !== undefined) {
+    const { warnOfOthers } = await import('../adapters/files/state-folder.ts');
+    warnOfOthers({ folder, keyFile: journalKeyFile }, containerId !== undefined, log);
+  }
+  return {
+    instance,
+    newId: () => crypto.randomUUID(),
+    freeBytes: (data) => freeBytes(data, containerId),
+    ...(seal && { seal }),
+  };
+}
+
+/** The public keys of --verify-key. */
+export async function readKeys({ registry: { verifyKeys } }: Settings): Promise<readonly VerificationKey[]> {
+  if (verifyKeys.length === 0) return [];
+  const { readVerificationKeys } = await import('../adapters/process/verification-keys.ts');
+  return readVerificationKeys(verifyKeys);
 }

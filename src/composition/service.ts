@@ -1,16 +1,17 @@
+import { requireManager } from '../application/engine/service-listing.ts';
 import type { Application } from '../application/application.ts';
 import type { Settings, StateSettings } from '../config/read/process-settings.ts';
 import type { EngineAddress } from '../domain/engine-address.ts';
 import type { LifeOptions, Memory } from '../application/create-application.ts';
-import type { Outside, Engine } from '../domain/outside/outside.ts';
+import type { Outside, Engine, Log } from '../domain/outside/outside.ts';
 import type { HelperTask } from '../domain/self-update/helper.ts';
 import { defaultSettings, type ServiceSettings } from '../domain/settings/service-settings.ts';
 import type { changeCommands } from '../interfaces/cli/cli.ts';
 import type { CommandFunction } from '../interfaces/cli/context/context.ts';
-import { identityOf, readKeys } from './identity.ts';
+import { identityOf, readKeys, type ProcessContext } from './process-context.ts';
 import type { NamedEngine } from './open-engine.ts';
-import type { SwarmOfEngine } from './swarm-at-start.ts';
-import type { ProcessContext } from './process-context.ts';
+import { describeError, ServiceError } from '../domain/text/errors.ts';
+import type { SwarmReader } from '../domain/outside/engine.ts';
 
 export type Service = {
   readonly application: Application;
@@ -79,8 +80,7 @@ async function openEngineAlone(
   const { clock, log, ending } = surroundings;
   const cli = await import('../interfaces/cli/cli.ts');
   const { createProber } = await import('../adapters/probe/prober.ts');
-  const { openOnlyEngine } = await import('./open-engine.ts');
-  const { openRegistry } = await import('./open-registry.ts');
+  const { openOnlyEngine, openRegistry } = await import('./open-engine.ts');
   const engine = await openOnlyEngine(settings, surroundings);
   const registry = await openRegistry(settings, surroundings, async (read, signal) => read(await engine.info(signal)));
   const swarm = settings.service.swarm && { swarm: engine.swarm };
@@ -160,4 +160,47 @@ async function createService(
   const outside = { ...world, ...(await identityOf(state, world)) };
   const memory = folder === undefined ? {} : (await import('./memory.ts')).openMemory(folder, world);
   return createApplication(outside, settings, { ...memory, endsDecisions, isReader }, follow);
+}
+
+/** `log` names the engine if there are several. */
+export type SwarmOfEngine = { readonly swarm: SwarmReader; readonly log: Pick<Log, 'info' | 'warn' | 'debug'> };
+
+export type SwarmStart = SwarmOfEngine & {
+  readonly settings: Pick<ServiceSettings, 'swarm' | 'cleanup'>;
+  /** Without a swarm, a service continues with containers; a command ends with an error. */
+  readonly isService: boolean;
+  readonly signal?: AbortSignal;
+};
+
+/**
+ * Reports at the start how the swarm's services are treated. Throws a `ServiceError` for a command with --swarm if
+ * there are no services to manage.
+ */
+export async function reportSwarm({ swarm, settings, log, isService, signal }: SwarmStart): Promise<void> {
+  if (settings.swarm && !isService) return requireManager(swarm, signal);
+  try {
+    if (settings.swarm) await requireManager(swarm, signal);
+    else await logIgnoredServices(swarm, log, signal);
+    if (settings.swarm && settings.cleanup)
+      log.info('--cleanup does not reach the nodes of a swarm: their old images stay');
+  } catch (error) {
+    if (isService && signal?.aborted) return;
+    if (!(error instanceof ServiceError)) throw error;
+    // Without --swarm nothing is reported. With it, the first use of an unreachable engine reports it.
+    if (settings.swarm && error.code === 'invalid-input')
+      log.warn(`${describeError(error)}; only containers are watched`);
+    else log.debug('The swarm cannot be asked', { error: describeError(error) });
+  }
+}
+
+async function logIgnoredServices(
+  swarm: SwarmReader,
+  log: Pick<Log, 'info'>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if ((await swarm.state(signal)).kind !== 'manager') return;
+  const { length } = await swarm.services(signal);
+  if (length === 0) return;
+  const [services, them] = length === 1 ? ['Its service is', 'it'] : [`Its ${length} services are`, 'them'];
+  log.info(`This engine manages a swarm. ${services} left alone: --swarm (UPKEEP_SWARM) watches ${them} too`);
 }
