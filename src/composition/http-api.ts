@@ -153,6 +153,7 @@ export async function demoApi(http: HttpSettings): Promise<HttpSettings> {
     groups: http.groups.length > 0 ? http.groups : endpointGroups,
     token,
     eventsToken: http.eventsToken ?? token,
+    webhookSecret: http.webhookSecret ?? token,
   };
 }
 

@@ -5,7 +5,7 @@ import { catalogue } from '../lab/registry/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import { pushImage } from '../lab/registry/push.ts';
 import { dataOf, followEvents } from '../support/http/event-reader.ts';
-import { apiToken, ask as askAt, eventsToken, type HttpScene } from '../support/http/http-scene.ts';
+import { apiToken, ask as askAt, eventsToken, type HttpScene, webhookSecret } from '../support/http/http-scene.ts';
 import { startUpkeep, type UpkeepProcess } from '../support/scene/run-upkeep.ts';
 import { describedAsk } from './described/described.ts';
 
@@ -29,6 +29,9 @@ describeInLab('the HTTP API on a real engine', (lab) => {
       '0',
       '--http-api-rate-limit',
       '100000',
+      '--http-api-webhook-secret',
+      webhookSecret,
+      '--http-api-webhook-update',
       ...tokens,
     ];
     service = startUpkeep([...args, '--health-window', '1s', '--cleanup'], { socket: engine.socket });
@@ -145,6 +148,21 @@ describeInLab('the HTTP API on a real engine', (lab) => {
     const after = (await ask('/v1/containers/details')).json().containers[0];
     expect(after).toMatchObject({ name: 'web', stale: false, digest: web.latest_digest });
     expect(after.id).not.toBe(web.id);
+  });
+
+  test('a webhook of a registry is followed by a check, and by an update where it is told so', async () => {
+    await runStale();
+    const [before] = await listed();
+    const reader = await followEvents(url);
+    const push = { action: 'push', target: { repository: 'http-api/web', tag: 'stable' } };
+    const events = [{ ...push, request: { host: 'a-name-behind-a-proxy:5000' } }];
+    const hook = `/v1/hooks/registry?token=${webhookSecret}`;
+    const reply = await ask(hook, { method: 'POST', token: null, body: JSON.stringify({ events }) });
+    expect([reply.status, reply.json()]).toMatchObject([202, { matched: ['web'], status: 'accepted' }]);
+    await reader.until((text) => text.includes('event: update_completed'));
+    reader.end();
+    await until(async () => (await listed())[0]?.image_id !== before?.image_id);
+    expect(service.output()).not.toContain(webhookSecret);
   });
 
   test('a release that does not start is taken back, and told as failed', async () => {

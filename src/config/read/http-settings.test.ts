@@ -69,12 +69,26 @@ describe('the tokens', () => {
     const loaded = load(['--http-api-endpoints', group]);
     if (group === 'health' || group === 'swagger' || group === 'dashboard') expect(loaded.kind).toBe('command');
     else {
-      const flag = group === 'events' ? '--http-api-events-token' : '--http-api-token';
+      const own: Partial<Record<string, string>> = {
+        events: '--http-api-events-token',
+        webhooks: '--http-api-webhook-secret',
+      };
+      const flag = own[group] ?? '--http-api-token';
       expect(loaded).toMatchObject({ kind: 'faults', exitCode: 1 });
       expect(faultsOf(['--http-api-endpoints', group])).toContain(
         `Cannot serve ${group} without a token: give one with ${flag}`,
       );
     }
+  });
+
+  test('all groups need no secret of webhooks, whose endpoint is off without one', () => {
+    const settings = httpOf([], { ...tokens, UPKEEP_HTTP_API_ENDPOINTS: 'all' });
+    expect([settings.webhookSecret, settings.webhookUpdate]).toEqual([undefined, false]);
+    const given = httpOf(['--http-api-webhook-secret', ' of-the-hooks '], {
+      ...tokens,
+      UPKEEP_HTTP_API_ENDPOINTS: 'webhooks',
+    });
+    expect(given.webhookSecret).toEqual({ kind: 'value', value: 'of-the-hooks' });
   });
 
   test('one does not stand for the other', () => {

@@ -31,6 +31,8 @@ export function makeHttpSettings(given: Given, notes: Notes): HttpSettings {
     groups,
     token,
     eventsToken,
+    webhookSecret: isOn ? tokenSource('httpWebhookSecret', given, notes) : undefined,
+    webhookUpdate: values.httpWebhookUpdate,
     madeTokens: [made.api, made.events].flatMap((source) => source?.path ?? []),
     passwordFile: passwordFile(given, isOn, notes),
     sessionRateLimit: values.httpSessionRateLimit,
@@ -76,7 +78,7 @@ function enabledGroups({ values, sourceOf }: Given, { faults, warnings }: Notes)
 }
 
 function tokenSource(
-  key: 'httpToken' | 'httpEventsToken',
+  key: 'httpToken' | 'httpEventsToken' | 'httpWebhookSecret',
   { values, sourceOf }: Given,
   { faults, warnings }: Notes,
 ): TokenSource | undefined {
@@ -118,13 +120,16 @@ const shortWords = `has fewer than ${shortestToken} characters and may be guesse
 
 const open: readonly EndpointGroup[] = ['health', 'swagger', 'dashboard'];
 
+const withOwnToken: readonly EndpointGroup[] = ['events', 'webhooks'];
+
 /** The files of the tokens that the first start makes in the state folder, because none is given. */
 type MadeTokens = { readonly [Kind in 'api' | 'events']?: TokenSource & { readonly kind: 'file' } };
 
 function madeTokens(groups: readonly EndpointGroup[], { values, command }: Given): MadeTokens {
   const { stateDir } = values;
   if (stateDir === undefined || command !== 'run') return {};
-  const needs = (name: EndpointGroup): boolean => name !== 'events' && (!open.includes(name) || name === 'dashboard');
+  const needs = (name: EndpointGroup): boolean =>
+    !withOwnToken.includes(name) && (!open.includes(name) || name === 'dashboard');
   return {
     ...(isMissing(values.httpToken) && groups.some(needs) && { api: { kind: 'file', path: join(stateDir, 'token') } }),
     ...(isMissing(values.httpEventsToken) &&
@@ -141,12 +146,16 @@ function passwordFile({ values, sourceOf }: Given, isOn: boolean, { faults }: No
 }
 
 function requireTokens(groups: readonly EndpointGroup[], { values }: Given, made: MadeTokens, { faults }: Notes): void {
-  const needing = groups.filter((name) => name !== 'events' && !open.includes(name));
+  const needing = groups.filter((name) => !withOwnToken.includes(name) && !open.includes(name));
   if (needing.length > 0 && made.api === undefined && isMissing(values.httpToken))
     faults.push(missing(needing, 'http-api-token'));
   if (groups.includes('events') && made.events === undefined && isMissing(values.httpEventsToken)) {
     faults.push(missing(['events'], 'http-api-events-token'));
   }
+  // With "all", the endpoint is on if there is a secret.
+  const namesWebhooks = values.httpEndpoints.some((name) => name.toLowerCase() === 'webhooks');
+  if (namesWebhooks && isMissing(values.httpWebhookSecret))
+    faults.push(missing(['webhooks'], 'http-api-webhook-secret'));
 }
 
 function isMissing(token: OptionValues['httpToken']): boolean {

@@ -107,6 +107,8 @@ const effects: Readonly<
   httpEndpoints: ['Health swagger', ['health', 'swagger'], (s) => s.http.groups],
   httpToken: ['secret', true, () => true],
   httpEventsToken: ['secret', true, () => true],
+  httpWebhookSecret: ['secret', true, () => true],
+  httpWebhookUpdate: ['true', true, (s) => s.http.webhookUpdate],
   httpHost: ['[::1]', '::1', (s) => s.http.host],
   httpPort: ['0', 0, (s) => s.http.port],
   httpRateLimit: ['7', 7, (s) => s.http.rateLimit],

@@ -182,6 +182,22 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     flag: 'http-api-watchtower-compat',
     meaning: 'Accept GET /v1/update like POST, for clients of the first Watchtower',
   },
+  httpWebhookSecret: {
+    kind: 'text',
+    flag: 'http-api-webhook-secret',
+    placeholder: 'SECRET',
+    secret: true,
+    defaultMeaning: 'none: no webhooks',
+    meaning:
+      'Secret for webhooks of registries, or a file as for --http-api-token. The file is read again when it changes',
+    example: '/run/secrets/upkeep-webhooks',
+  },
+  httpWebhookUpdate: {
+    kind: 'boolean',
+    flag: 'http-api-webhook-update',
+    meaning:
+      'After a webhook, also update the containers of that image; windows, approvals and cooldowns still count. Without it, a webhook causes a check only',
+  },
   httpContainerMetrics: {
     kind: 'boolean',
     flag: 'http-api-container-metrics',

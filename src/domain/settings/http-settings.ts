@@ -12,6 +12,7 @@ export const endpointGroups = [
   'events',
   'swagger',
   'dashboard',
+  'webhooks',
 ] as const;
 
 /** Parts of the HTTP interface that are switched on by name. */
@@ -27,6 +28,10 @@ export type HttpSettings = {
   readonly groups: readonly EndpointGroup[];
   readonly token: TokenSource | undefined;
   readonly eventsToken: TokenSource | undefined;
+  /** The secrets of registries that send webhooks. Undefined: their endpoint is off. */
+  readonly webhookSecret: TokenSource | undefined;
+  /** Whether a webhook also asks for an update, as `POST /v1/update?image=` does. */
+  readonly webhookUpdate: boolean;
   /** Requests a client may make in any 60 seconds. */
   readonly rateLimit: number;
   /** The same for a session of the page. */

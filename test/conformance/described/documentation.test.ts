@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { heldBecause, unknownBecause } from '../../../src/domain/decision/decisions.ts';
 import { followEvents } from '../../support/http/event-reader.ts';
-import { apiToken, eventsToken, type Reply } from '../../support/http/http-scene.ts';
+import { apiToken, eventsToken, type Reply, webhookSecret } from '../../support/http/http-scene.ts';
 import { startWholeService, type WholeService } from '../../support/http/whole-service.ts';
 
 const page = readFileSync(new URL('../../../docs/http-api.md', import.meta.url), 'utf8');
@@ -92,10 +92,16 @@ function readRequest(text: string) {
   const [line = '', ...lines] = head.split('\n');
   const [method = '', target = ''] = line.split(' ');
   const headers = Object.fromEntries(
-    lines.map((each) => each.replace('EVENTS_TOKEN', eventsToken).replace('API_TOKEN', apiToken).split(': ')),
+    lines.map((each) => each.replace(/[A-Z]+_(?:TOKEN|SECRET)/, (name) => secrets[name] ?? name).split(': ')),
   ) as Record<string, string>;
   return { method, target, headers, body };
 }
+
+const secrets: Readonly<Record<string, string>> = {
+  API_TOKEN: apiToken,
+  EVENTS_TOKEN: eventsToken,
+  WEBHOOK_SECRET: webhookSecret,
+};
 
 function readReply(text: string) {
   const [head = '', ...body] = text.split('\n\n');

@@ -21,6 +21,7 @@ const paths = {
   events: ['/v1/events'],
   metrics: ['/v1/status', '/v1/metrics', '/v1/metrics/notifications'],
   dashboard: [],
+  webhooks: ['/v1/hooks/registry'],
   swagger: ['/swagger/index.html', '/swagger/doc.json', '/swagger/doc.yaml'],
   health: ['/livez', '/readyz', '/startupz'],
 } as const;

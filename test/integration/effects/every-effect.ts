@@ -231,6 +231,10 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   ),
   httpToken: token,
   httpEventsToken: none('opens the events, which only tell'),
+  httpWebhookSecret: none('opens the webhooks, which ask for a check'),
+  httpWebhookUpdate: httpOnAnEngine(
+    'a webhook of a registry is followed by a check, and by an update where it is told so',
+  ),
   httpHost: reach,
   httpPort: reach,
   httpRateLimit: reach,

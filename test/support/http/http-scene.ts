@@ -13,6 +13,7 @@ import { createTestLog, type LogLine } from '../test-log.ts';
 
 export const apiToken = 'api-token-for-tests';
 export const eventsToken = 'events-token-for-tests';
+export const webhookSecret = 'webhook-secret-for-tests';
 
 /** A running HTTP interface on a free port, with a client. */
 export type HttpScene = {
@@ -51,6 +52,8 @@ export const testSettings: HttpSettings = {
   groups: endpointGroups,
   token: { kind: 'value', value: apiToken },
   eventsToken: { kind: 'value', value: eventsToken },
+  webhookSecret: { kind: 'value', value: webhookSecret },
+  webhookUpdate: false,
   rateLimit: 1_000_000,
   checkTimeoutMs: 300_000,
   updateTimeoutMs: 600_000,

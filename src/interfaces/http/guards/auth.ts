@@ -1,9 +1,10 @@
-import { timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Log } from '../../../domain/outside/outside.ts';
 import { HttpError } from '../replies/errors.ts';
 import type { TokenSource } from '../../../domain/settings/http-settings.ts';
 import { type NamedToken, readTokens } from '../../../domain/settings/named-tokens.ts';
+import { bufferedBytes } from '../requests/buffered-body.ts';
 import type { RawQuery } from '../requests/query.ts';
 import { watchFiles } from './watched-file.ts';
 
@@ -13,22 +14,87 @@ export type Authenticate = (request: IncomingMessage, query: RawQuery) => string
 /**
  * Compares in constant time. `Bearer` is optional, because documentation pages send the bare value. A request whose
  * `Authorization` is of another scheme, which is for its proxy, or absent may have the token in `X-Upkeep-Token`. With
- * `inQuery` the token may also be sent as `access_token`, for an `EventSource`, which cannot set headers.
+ * `inQuery` the token may also be sent in that parameter, for clients that cannot set headers; with `asPassword` also
+ * as the password of basic auth, of any user.
  */
-export function createAuthentication(tokens: KnownTokens, { inQuery }: { readonly inQuery: boolean }): Authenticate {
+export function createAuthentication(
+  tokens: KnownTokens,
+  { inQuery, asPassword = false }: { readonly inQuery?: 'access_token' | 'token'; readonly asPassword?: boolean } = {},
+): Authenticate {
   return ({ headers: { authorization = '', 'x-upkeep-token': second } }, query) => {
     const find = tokens();
     // Node decodes headers with one character for each byte.
     const inHeader = authorization === '' ? undefined : find(bearerOf(authorization), 'latin1');
     if (inHeader !== undefined) return inHeader.name;
+    const password = asPassword ? passwordOf(authorization) : undefined;
+    const inPassword = password === undefined ? undefined : find(password, 'latin1');
+    if (inPassword !== undefined) return inPassword.name;
     const isForProxy = authorization === '' || otherScheme.test(authorization);
     const inSecond = isForProxy && typeof second === 'string' ? find(second.trim(), 'latin1') : undefined;
     if (inSecond !== undefined) return inSecond.name;
-    const { access_token: inUrl } = query;
-    const found = inQuery && typeof inUrl === 'string' ? find(inUrl, 'utf8') : undefined;
+    const inUrl = inQuery && query[inQuery];
+    const found = typeof inUrl === 'string' ? find(inUrl, 'utf8') : undefined;
     if (found !== undefined) return found.name;
     throw new HttpError(401, 'invalid or missing authentication token', { 'WWW-Authenticate': 'Bearer' });
   };
+}
+
+/** https://www.rfc-editor.org/rfc/rfc7617#section-2 */
+function passwordOf(authorization: string): string | undefined {
+  const [, encoded] = /^basic +([\w+/=-]{1,4096})$/i.exec(authorization) ?? [];
+  if (encoded === undefined) return undefined;
+  const decoded = Buffer.from(encoded, 'base64').toString('latin1');
+  return decoded.includes(':') ? decoded.slice(decoded.indexOf(':') + 1) : undefined;
+}
+
+/**
+ * The proof that a registry sent a webhook: the secret itself, as a token, in the parameter `token` of the URL or in the
+ * header of the registry, or a signature of the body with it. A signature is as good as the body, so it is computed for
+ * every known secret. Call it when the body has been read.
+ */
+export function createWebhookAuthentication(secrets: KnownTokens): Authenticate {
+  const asToken = createAuthentication(secrets, { inQuery: 'token', asPassword: true });
+  return (request, query) => {
+    const find = secrets();
+    for (const header of secretHeaders) {
+      const given = request.headers[header];
+      const found = typeof given === 'string' ? find(given.trim(), 'latin1') : undefined;
+      if (found !== undefined) return found.name;
+    }
+    for (const [header, { prefix = '', hash }] of Object.entries(signatureHeaders)) {
+      const given = request.headers[header];
+      if (typeof given !== 'string' || !given.startsWith(prefix)) continue;
+      const body = bufferedBytes(request);
+      const signed = find.known.find(({ token }) => isSignature(given.slice(prefix.length), { hash, token, body }));
+      if (signed !== undefined) return signed.name;
+    }
+    return asToken(request, query);
+  };
+}
+
+/** GitLab and Artifactory send the secret as it is. */
+const secretHeaders = ['x-gitlab-token', 'x-jfrog-event-auth'] as const;
+
+/**
+ * Hexadecimal HMACs of the body, by header. GitHub:
+ * https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries. Nexus has SHA-1 only, whose HMAC
+ * nobody has forged.
+ */
+const signatureHeaders: Readonly<Record<string, { readonly prefix?: string; readonly hash: 'sha1' | 'sha256' }>> = {
+  'x-hub-signature-256': { prefix: 'sha256=', hash: 'sha256' },
+  'x-forgejo-signature': { hash: 'sha256' },
+  'x-gitea-signature': { hash: 'sha256' },
+  'x-jfrog-event-auth': { hash: 'sha256' },
+  'x-nexus-webhook-signature': { hash: 'sha1' },
+};
+
+function isSignature(
+  given: string,
+  { hash, token, body }: { readonly hash: string; readonly token: string; readonly body: Buffer },
+): boolean {
+  const expected = createHmac(hash, token).update(body).digest();
+  const sent = Buffer.from(given.trim(), 'hex');
+  return sent.length === expected.length && timingSafeEqual(sent, expected);
 }
 
 /** Whether a request has a token, right or wrong, so that its cookie does not count. */

@@ -18,6 +18,7 @@ export function describeApi(routes: readonly Route[], { version, scheme, basePat
     securityDefinitions: {
       BearerAuth: token('The API token, without the word Bearer'),
       EventsToken: token('The events token, without the word Bearer'),
+      WebhookSecret: token('The secret of webhooks, without the word Bearer'),
     },
   };
 }
@@ -86,7 +87,9 @@ function inBody(body: JsonSchema | undefined): readonly object[] {
 
 const security: Readonly<Record<Route['access'], object>> = {
   'api token': { security: [{ BearerAuth: [] }] },
+  'api token or password': { security: [{ BearerAuth: [] }] },
   'events token': { security: [{ EventsToken: [] }] },
+  'webhook secret': { security: [{ WebhookSecret: [] }] },
   open: {},
 };
 
@@ -146,6 +149,25 @@ export function describeApi31(routes: readonly Route[], { version, basePath }: O
           name: 'access_token',
           description: 'The events token, for clients that cannot set headers',
         },
+        ApiTokenAsPassword: { type: 'http', scheme: 'basic', description: 'The API token as the password' },
+        WebhookSecret: { type: 'http', scheme: 'bearer', description: 'The secret of webhooks' },
+        WebhookSecretInUrl: {
+          type: 'apiKey',
+          in: 'query',
+          name: 'token',
+          description: 'The secret of webhooks, for registries that send no header',
+        },
+        ...Object.fromEntries(
+          signatures.map(([name, header]) => [
+            name,
+            {
+              type: 'apiKey',
+              in: 'header',
+              name: header,
+              description: 'The secret of webhooks, or the HMAC of the body with it',
+            },
+          ]),
+        ),
       },
     },
   };
@@ -155,9 +177,24 @@ function secondHeader(description: string): object {
   return { type: 'apiKey', in: 'header', name: 'X-Upkeep-Token', description };
 }
 
+const signatures = [
+  ['GitHubSignature', 'X-Hub-Signature-256'],
+  ['GiteaSignature', 'X-Gitea-Signature'],
+  ['ForgejoSignature', 'X-Forgejo-Signature'],
+  ['NexusSignature', 'X-Nexus-Webhook-Signature'],
+  ['ArtifactorySignature', 'X-JFrog-Event-Auth'],
+  ['GitLabSecret', 'X-Gitlab-Token'],
+] as const;
+
 const security31: Readonly<Record<Route['access'], readonly object[]>> = {
   'api token': [{ ApiToken: [] }, { ApiTokenBehindProxy: [] }],
+  'api token or password': [{ ApiToken: [] }, { ApiTokenBehindProxy: [] }, { ApiTokenAsPassword: [] }],
   'events token': [{ EventsToken: [] }, { EventsTokenBehindProxy: [] }, { EventsTokenInUrl: [] }],
+  'webhook secret': [
+    { WebhookSecret: [] },
+    { WebhookSecretInUrl: [] },
+    ...signatures.map(([name]) => ({ [name]: [] })),
+  ],
   open: [],
 };
 
@@ -169,7 +206,7 @@ function pathsOf31(route: Route): readonly (readonly [string, object])[] {
 }
 
 function operation31(route: Route, method: string, path: string, type: string): object {
-  const { group, summary, description, query, access, body } = route;
+  const { group, summary, description, query, access, body, maxForeignBytes } = route;
   const inQuery = Object.entries(query).map(([name, { documentation }]) => {
     const { type: kind, description: meaning, hidden: _, required = false, ...bounds } = documentation;
     return { name, in: 'query', required, description: meaning, schema: { type: kind, ...bounds } };
@@ -182,6 +219,7 @@ function operation31(route: Route, method: string, path: string, type: string): 
     description,
     parameters: [...parts, ...inQuery],
     ...(body !== undefined && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
+    ...(maxForeignBytes !== undefined && { requestBody: { required: true, content: { '*/*': { schema: {} } } } }),
     responses: responses31(route, type),
     security: security31[access],
   };

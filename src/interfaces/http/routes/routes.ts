@@ -18,8 +18,10 @@ import { metricsRoutes } from './metrics.ts';
 import { rollbackRoute } from './actions/rollback.ts';
 import { sessionRoutes } from './sessions.ts';
 import { statusRoute } from './status.ts';
+import { registryHookRoute } from './registry-hook.ts';
 import { openApiRoute, swaggerRoute } from './swagger.ts';
 import { updateRoute } from './actions/update.ts';
+import type { RegistryHints } from '../service/registry-hints.ts';
 import type { UpdateRuns } from '../service/update-runs.ts';
 
 export type RouteParts = HttpParts & {
@@ -28,6 +30,7 @@ export type RouteParts = HttpParts & {
   readonly cors: Cors;
   readonly streams: EventStreams;
   readonly runs: UpdateRuns;
+  readonly hints: RegistryHints;
   readonly readinessTimeoutMs: number;
 };
 
@@ -42,6 +45,7 @@ export function enabledRoutes(parts: RouteParts): readonly Route[] {
     historyRoute(parts),
     imagesRoute(parts),
     ...decisionRoutes(parts),
+    ...(parts.settings.webhookSecret === undefined ? [] : [registryHookRoute(parts, parts.hints)]),
     configRoute(parts),
     eventsRoute(parts.cors, parts.streams),
     statusRoute(parts, parts.eventsTokens),

@@ -56,7 +56,7 @@ export function statusRoute(parts: HttpParts, eventsTokens: KnownTokens | undefi
 /** Whether the token of a request is also valid for events, so that a client need not try. */
 function createEventsTest(tokens: KnownTokens | undefined): (request: RouteRequest) => boolean {
   if (tokens === undefined) return () => false;
-  const authenticate = createAuthentication(tokens, { inQuery: false });
+  const authenticate = createAuthentication(tokens);
   return ({ raw, query }) => {
     try {
       authenticate(raw, query);

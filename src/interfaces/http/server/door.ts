@@ -4,7 +4,13 @@ import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
 import type { AccessLog } from '../guards/access-log.ts';
 import { passBody } from '../guards/body-limit.ts';
-import { type Authenticate, createAuthentication, hasToken, type KnownTokens } from '../guards/auth.ts';
+import {
+  type Authenticate,
+  createAuthentication,
+  createWebhookAuthentication,
+  hasToken,
+  type KnownTokens,
+} from '../guards/auth.ts';
 import { createClientReader, createProxyWarning } from '../guards/client-address.ts';
 import { type Cors, foreignPage, isFromOwnPage } from '../guards/cors.ts';
 import type { Recognised, Sessions } from '../guards/sessions.ts';
@@ -33,8 +39,12 @@ export type DoorParts = {
   readonly connections: () => Connections;
 };
 
-/** The tokens of both kinds; undefined if there is none. */
-export type ServerTokens = { readonly api: KnownTokens | undefined; readonly events: KnownTokens | undefined };
+/** The tokens of each kind; undefined if there is none. */
+export type ServerTokens = {
+  readonly api: KnownTokens | undefined;
+  readonly events: KnownTokens | undefined;
+  readonly webhooks: KnownTokens | undefined;
+};
 
 /** The listener of every request of a server. */
 export type Door = (request: IncomingMessage, response: HttpResponse) => void;
@@ -69,7 +79,7 @@ export function createDoor(parts: DoorParts): Door {
     if (!passesRateLimit(response, limitFor(found, session, address))) return;
     const hostProblem = hostProblemOf(request);
     if (hostProblem !== undefined) return writeProblem(response, hostProblem, clock.nowMs());
-    if (found.kind === 'route' && found.route.body !== undefined) bufferBody(request);
+    if (found.kind === 'route') keepBody(found.route, request, response);
     const next = (bodyBytes: number) => answerFound({ request, response, found, bodyBytes, address, session });
     passBody(request, response, { nowMs: clock.nowMs, next });
   };
@@ -124,6 +134,10 @@ export function createDoor(parts: DoorParts): Door {
   }
 }
 
+function keepBody({ body, maxForeignBytes }: Route, request: IncomingMessage, response: ServerResponse): void {
+  if (body !== undefined || maxForeignBytes !== undefined) bufferBody(request, response, maxForeignBytes);
+}
+
 /** The caller's own id if it is short and printable, so that both logs can be matched. Otherwise a new one. */
 export function requestIdOf(given: string | readonly string[] | undefined): string {
   return typeof given === 'string' && /^[\x20-\x7e]{1,256}$/.test(given) ? given : randomUUID();
@@ -169,7 +183,8 @@ function createAnswer({ tokens, clock, log }: DoorParts, ignoredInput: IgnoredIn
   return async ({ request: raw, response, found: { route, rest }, address, session }) => {
     try {
       const query = parseQuery(raw.url ?? '');
-      const signedIn = session !== undefined && !hasToken(raw, query) ? session : undefined;
+      const mayBeSignedIn = route.access !== 'webhook secret' && !hasToken(raw, query);
+      const signedIn = mayBeSignedIn ? session : undefined;
       const tokenName = signedIn === undefined ? authenticate[route.access](raw, query) : admit(raw, route, signedIn);
       if (signedIn !== undefined) renewCookie(raw, response, signedIn);
       ignoredInput.inQuery(route, query, response);
@@ -206,13 +221,19 @@ function renewCookie({ url = '' }: IncomingMessage, response: HttpResponse, sess
 }
 
 /** Without a configured token, every request that needs it is refused. */
-function createAuthenticators({ api, events }: ServerTokens): Readonly<Record<Route['access'], Authenticate>> {
+function createAuthenticators({
+  api,
+  events,
+  webhooks,
+}: ServerTokens): Readonly<Record<Route['access'], Authenticate>> {
   const refuse: Authenticate = () => {
     throw new HttpError(401, 'no token is configured', { 'WWW-Authenticate': 'Bearer' });
   };
   return {
-    'api token': api === undefined ? refuse : createAuthentication(api, { inQuery: false }),
-    'events token': events === undefined ? refuse : createAuthentication(events, { inQuery: true }),
+    'api token': api === undefined ? refuse : createAuthentication(api),
+    'api token or password': api === undefined ? refuse : createAuthentication(api, { asPassword: true }),
+    'events token': events === undefined ? refuse : createAuthentication(events, { inQuery: 'access_token' }),
+    'webhook secret': webhooks === undefined ? refuse : createWebhookAuthentication(webhooks),
     open: () => undefined,
   };
 }

@@ -39,8 +39,8 @@ export function createIgnoredInput(log: Log): IgnoredInput {
       const names = ignoredParameters(route, query);
       if (names.length > 0) warn(route.path, describeIgnored(names), response);
     },
-    inBody({ path, body }, bodyBytes, response) {
-      if (bodyBytes > 0 && body === undefined && path.startsWith('/v1/'))
+    inBody({ path, body, maxForeignBytes }, bodyBytes, response) {
+      if (bodyBytes > 0 && body === undefined && maxForeignBytes === undefined && path.startsWith('/v1/'))
         warn(path, 'the request body is not used: parameters belong in the query of the URL', response);
     },
     refusedMethod: (refused, remedy, address) =>

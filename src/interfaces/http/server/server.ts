@@ -16,6 +16,7 @@ import { createRouteTable } from './route-table.ts';
 import { enabledRoutes } from '../routes/routes.ts';
 import { createSessions } from '../guards/sessions.ts';
 import { createTlsServer } from './tls.ts';
+import { createRegistryHints } from '../service/registry-hints.ts';
 import { createUpdateRuns } from '../service/update-runs.ts';
 
 /** The HTTP server before it listens. */
@@ -35,6 +36,7 @@ export function createHttpServer(parts: HttpParts): HttpServer {
   const limits = limitsOf(parts.limits);
   const cors = createCors(settings.corsOrigins);
   const runs = createUpdateRuns(clock);
+  const hints = createRegistryHints({ settings, service, clock, log });
   const streams = createEventStreams({
     eventLog: service.eventLog,
     runOptions: parts.runOptions,
@@ -44,10 +46,11 @@ export function createHttpServer(parts: HttpParts): HttpServer {
     epoch: randomBytes(6).toString('hex'),
   });
   const accessLog = createAccessLog(clock, log);
-  const { token, eventsToken } = settings;
+  const { token, eventsToken, webhookSecret } = settings;
   const tokens = {
     api: token && watchTokens(token, log),
     events: eventsToken && watchTokens(eventsToken, log),
+    webhooks: webhookSecret && watchTokens(webhookSecret, log),
   };
   const { password, kept } = parts.sessions ?? {};
   const sessions = createSessions({ tokens: tokens.api, password, kept, clock, log });
@@ -59,6 +62,7 @@ export function createHttpServer(parts: HttpParts): HttpServer {
       cors,
       streams,
       runs,
+      hints,
       readinessTimeoutMs: limits.readinessTimeoutMs,
     }),
     settings.basePath,
@@ -82,7 +86,7 @@ export function createHttpServer(parts: HttpParts): HttpServer {
   async function stop(): Promise<void> {
     streams.close();
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    const updatesStopped = runs.stop();
+    const updatesStopped = Promise.all([runs.stop(), hints.stop()]);
     connections.closeIdle();
     const grace = new AbortController();
     await Promise.race([closed, clock.sleep(limits.graceMs, grace.signal).catch(() => undefined)]);

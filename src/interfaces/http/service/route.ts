@@ -9,12 +9,15 @@ export type Route = {
   readonly group: EndpointGroup;
   readonly path: string;
   readonly methods: readonly ('GET' | 'POST' | 'DELETE')[];
-  readonly access: 'api token' | 'events token' | 'open';
+  /** `api token or password`: also as the password of basic auth, for programs that send no other. */
+  readonly access: 'api token' | 'api token or password' | 'events token' | 'webhook secret' | 'open';
   readonly summary: string;
   readonly description: string;
   readonly query: QueryTable;
   /** The schema of the body, if one is read. */
   readonly body?: JsonSchema;
+  /** The most bytes of a body in a form of other programs, which `bufferedBytes` returns. */
+  readonly maxForeignBytes?: number;
   readonly replies: Readonly<Record<number, ReplyDescription>>;
   /** False if `HEAD` is refused although `GET` is not. */
   readonly answersHead: boolean;
