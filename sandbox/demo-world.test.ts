@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createFakeClock } from '../test/support/clock/fake-clock.ts';
 import { createApplication } from '../src/application/create-application.ts';
-import { defaultSettings } from '../src/domain/settings/service-settings.ts';
+import { defaultSettings } from '../src/domain/settings/effective-settings.ts';
 import { createDemoWorld, demoSettings } from './demo.ts';
 
 test('each round of the demonstration comes out as its story says, and every container runs at the end', async () => {

@@ -1,7 +1,7 @@
 import type { Registry } from '../src/domain/outside/registry.ts';
 import type { ContainerRecipe, HostConfig } from '../src/domain/container/container-settings.ts';
 import type { Clock, Prober, Engine } from '../src/domain/outside/outside.ts';
-import type { ServiceSettings } from '../src/domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../src/domain/settings/effective-settings.ts';
 import type { Behaviour } from './base/behaviour.ts';
 import { createSandboxEngine, realisticLatencyMs, type SandboxEngine } from './engine/engine.ts';
 import { createSandboxRegistry } from './registry/registry.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { foreignLabelRows } from '../src/config/show/reference.ts';
 import { optionEntries, type OptionKey } from '../src/config/table/options.ts';
 import { dropInPrefix, ownPrefix } from '../src/domain/image/image-labels.ts';
-import { labelNames } from '../src/domain/settings/table/label-table.ts';
+import { labelNames } from '../src/domain/settings/table/service-options.ts';
 import {
   type Effect,
   effectsOfForeignLabels,

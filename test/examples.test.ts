@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfiguration } from '../src/config/read/load.ts';
-import { readLabels } from '../src/domain/settings/labels.ts';
+import { readLabels } from '../src/domain/settings/effective-settings.ts';
 import { aTrackedContainer } from './support/scene/tracked-container.ts';
 import { createMetrics } from '../src/interfaces/metrics/metrics.ts';
 

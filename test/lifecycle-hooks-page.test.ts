@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { readLabels } from '../src/domain/settings/labels.ts';
+import { readLabels } from '../src/domain/settings/effective-settings.ts';
 
 type ComposeFile = {
   readonly services: Readonly<Record<string, { readonly labels: Readonly<Record<string, string>> }>>;

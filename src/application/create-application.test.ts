@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../test/support/scene/sandbox-outside.ts';
 import type { ServiceEvent, Schedule } from '../domain/run/event.ts';
-import { defaultSettings, type ServiceSettings } from '../domain/settings/service-settings.ts';
+import { defaultSettings, type ServiceSettings } from '../domain/settings/effective-settings.ts';
 import type { Application } from './application.ts';
 import { createApplication, type Memory } from './create-application.ts';
 import type { HistoryEntry } from './events/history.ts';

@@ -3,7 +3,7 @@ import type { ServiceEvent, RecoveredTransaction, RecoveryReport } from '../doma
 import type { DecisionRecord } from '../domain/decision/decisions.ts';
 import type { SeenTag } from '../domain/check/seen-tag.ts';
 import type { SharedRecords, Outside, Clock, Log } from '../domain/outside/outside.ts';
-import type { ServiceSettings } from '../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../domain/settings/effective-settings.ts';
 import { plainName } from '../domain/transaction/transaction-names.ts';
 import type { EngineApplication, PlanRequest } from './application.ts';
 import {

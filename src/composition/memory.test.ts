@@ -16,7 +16,7 @@ import { createTestLog } from '../../test/support/test-log.ts';
 import { createSandboxScene } from '../../test/support/scene/sandbox-outside.ts';
 import { createApplication } from '../application/create-application.ts';
 import { compactSeenTags, readSeenTag, type SeenTag, toMonotonicClock, toWallClock } from '../domain/check/seen-tag.ts';
-import { defaultSettings } from '../domain/settings/service-settings.ts';
+import { defaultSettings } from '../domain/settings/effective-settings.ts';
 import { openMemory } from './memory.ts';
 
 const day = 86_400_000;

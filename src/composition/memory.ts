@@ -7,7 +7,7 @@ import type { HistoryEntry } from '../application/events/history.ts';
 import { compactHistory, readHistoryEntry } from '../application/events/kept-history.ts';
 import { compactSeenTags, readSeenTag } from '../domain/check/seen-tag.ts';
 import { compactRecords, readDecisionRecord } from '../domain/decision/decisions.ts';
-import { compactSessions, readSessionChange, type SessionChange } from '../domain/settings/session-records.ts';
+import { compactSessions, readSessionChange, type SessionChange } from '../domain/settings/http-settings.ts';
 import type { Outside, SharedRecords } from '../domain/outside/outside.ts';
 
 /** The stores in the folder of --state-dir, except for the outbox of notifications and the key of journals. */

@@ -4,8 +4,7 @@ import type { Terminal } from '../interfaces/cli/terminal/terminal.ts';
 import type { Configuration } from '../config/read/load.ts';
 import { setMaxListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
-import type { TokenSource } from '../domain/settings/http-settings.ts';
-import { readTokens } from '../domain/settings/named-tokens.ts';
+import { readTokens, type TokenSource } from '../domain/settings/http-settings.ts';
 import type { Settings, StateSettings } from '../config/read/process-settings.ts';
 import type { VerificationKey } from '../domain/image/signature.ts';
 

@@ -5,7 +5,7 @@ import type { EngineAddress } from '../domain/engine-address.ts';
 import type { LifeOptions, Memory } from '../application/create-application.ts';
 import type { Outside, Engine, Log } from '../domain/outside/outside.ts';
 import type { HelperTask } from '../domain/self-update/helper.ts';
-import { defaultSettings, type ServiceSettings } from '../domain/settings/service-settings.ts';
+import { defaultSettings, type ServiceSettings } from '../domain/settings/effective-settings.ts';
 import type { changeCommands } from '../interfaces/cli/cli.ts';
 import type { CommandFunction } from '../interfaces/cli/context/context.ts';
 import { identityOf, readKeys, type ProcessContext } from './process-context.ts';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildRelease } from '../../sandbox/registry/registry-store.ts';
-import { defaultSettings } from '../../src/domain/settings/service-settings.ts';
+import { defaultSettings } from '../../src/domain/settings/effective-settings.ts';
 import { bundled } from './rig/bundled.ts';
 import { median, reportRatio } from './rig/ratios.ts';
 

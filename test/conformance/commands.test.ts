@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
-import { defaultSettings } from '../../src/domain/settings/service-settings.ts';
+import { defaultSettings } from '../../src/domain/settings/effective-settings.ts';
 import { createLocalSources } from '../../src/interfaces/cli/context/sources.ts';
 import { apiToken, ask, eventsToken, startHttp } from '../support/http/http-scene.ts';
 import { runUpkeep, startUpkeep, type UpkeepRun } from '../support/scene/run-upkeep.ts';

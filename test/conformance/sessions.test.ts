@@ -1,10 +1,9 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, afterAll } from 'vitest';
 import { apiToken, type HttpScene, type Reply, type SceneOptions, startHttp } from '../support/http/http-scene.ts';
 import { createScriptedService } from '../support/http/scripted-service.ts';
 import { createFakeClock } from '../support/clock/fake-clock.ts';
-import type { SessionChange } from '../../src/domain/settings/session-records.ts';
+import type { SessionChange } from '../../src/domain/settings/http-settings.ts';
 import { buildPage } from '../support/pages/built-page.ts';
-import { afterAll } from 'vitest';
 
 const { folder, remove } = buildPage();
 afterAll(remove);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { SandboxCall } from '../../sandbox/engine/calls.ts';
-import type { ServiceSettings } from '../../src/domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../src/domain/settings/effective-settings.ts';
 import {
   faultsOfService,
   type ServiceShape,

@@ -1,7 +1,7 @@
 import type { Engine } from '../../src/domain/outside/outside.ts';
 import { expect, test } from 'vitest';
 import { runTransaction } from '../../src/application/transaction/run-transaction.ts';
-import { defaultSettings } from '../../src/domain/settings/service-settings.ts';
+import { defaultSettings } from '../../src/domain/settings/effective-settings.ts';
 import { createSandboxScene } from '../support/scene/sandbox-outside.ts';
 
 const image = 'registry.test/app:stable';

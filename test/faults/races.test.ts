@@ -4,7 +4,7 @@ import type { PlannedFault } from '../../sandbox/engine/calls.ts';
 import { recoverTransactions } from '../../src/application/recovery/recover.ts';
 import { runTransaction } from '../../src/application/transaction/run-transaction.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../src/domain/run/session.ts';
-import { defaultSettings, type ServiceSettings } from '../../src/domain/settings/service-settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../src/domain/settings/effective-settings.ts';
 import { fnv64 } from '../../src/domain/text/plain-data.ts';
 import type { PlannedTransaction } from '../../src/domain/plan/planned-transaction.ts';
 import { createSandboxScene, type SandboxScene } from '../support/scene/sandbox-outside.ts';

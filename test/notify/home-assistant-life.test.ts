@@ -6,7 +6,7 @@ import { createEntityKeeper } from '../../src/application/notify/entity-keeper.t
 import type { ServiceError } from '../../src/domain/text/errors.ts';
 import type { Inventory, TrackedContainer, UnwatchedTracked } from '../../src/domain/inventory/inventory.ts';
 import type { ServiceEvent } from '../../src/domain/run/event.ts';
-import { defaultSettings } from '../../src/domain/settings/service-settings.ts';
+import { defaultSettings } from '../../src/domain/settings/effective-settings.ts';
 import { createFakeClock, type FakeClock } from '../support/clock/fake-clock.ts';
 import {
   type HomeAssistantModel,

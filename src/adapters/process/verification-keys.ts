@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { basename, extname } from 'node:path';
 import { ServiceError, messageWithoutPath } from '../../domain/text/errors.ts';
 import type { VerificationKey } from '../../domain/image/signature.ts';
-import { signers } from '../../domain/settings/values/signatures.ts';
+import { signers } from '../../domain/settings/values/versions.ts';
 import { shownPath } from '../../domain/text/hidden-secrets.ts';
 import { quoted } from '../../domain/text/printable.ts';
 

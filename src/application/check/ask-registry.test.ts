@@ -4,7 +4,7 @@ import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.
 import { indexImages } from '../../domain/container/lookup.ts';
 import { parseImageReference } from '../../domain/image/image-reference.ts';
 import type { Verdict } from '../../domain/check/verdict.ts';
-import { defaultSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 import { askRegistries } from './ask-registry.ts';
 import { createCandidateFinder } from './newer/find-candidate.ts';
 import { createCooldownClock } from './newer/cooldown-clock.ts';

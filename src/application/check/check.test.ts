@@ -5,7 +5,7 @@ import { countCalls } from '../../../test/support/engine/counted-engine.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
 import { familiarReference } from '../../domain/image/image-reference.ts';
-import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { type CheckOrder, createCheck } from '../../../test/support/scene/create-check.ts';
 
 const everything: CheckOrder = { runId: 'run', images: [], containers: [], applyCooldown: false };

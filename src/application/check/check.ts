@@ -5,7 +5,7 @@ import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { UnmatchedFilter } from '../../domain/check/filters.ts';
 import type { MadePlan } from '../../domain/plan/update-plan.ts';
 import type { WatchedContainer } from '../../domain/check/selection.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { effectiveSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { judgeWithoutRegistry } from '../../domain/check/staleness.ts';
 import { unknownVerdict, type Verdict, type CheckSubject } from '../../domain/check/verdict.ts';
 import type { UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
@@ -21,7 +21,6 @@ import { refuseUnproven } from './newer/require-signature.ts';
 import { createCooldownClock } from './newer/cooldown-clock.ts';
 import { createTagSightings, type TagSightings } from './newer/tag-sightings.ts';
 import type { SelectedContainers } from './select/select-containers.ts';
-import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
 import { readServiceImage, type SwarmService } from '../../domain/container/swarm-service.ts';
 import {
   joinVerdicts,

@@ -1,7 +1,7 @@
 import { sentence } from '../../domain/text/printable.ts';
 import { decisionFor, describeHold, holdOf } from '../../domain/decision/decisions.ts';
 import { createTimeZone, createWindows, type Windows } from '../../domain/decision/windows.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import type { WindowSetting } from '../../domain/settings/values/versions.ts';
 import type { CheckedContainer, HoldSettings, UnheldVerdict } from './checked-container.ts';
 import { candidateDigest } from './describe-checked.ts';

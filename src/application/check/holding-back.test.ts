@@ -5,7 +5,7 @@ import type { DecisionKind, DecisionRecord } from '../../domain/decision/decisio
 import { ServiceError } from '../../domain/text/errors.ts';
 import type { SharedRecords } from '../../domain/outside/outside.ts';
 import type { UpdateRequest, Session } from '../../domain/run/session.ts';
-import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { window } from '../../domain/settings/values/versions.ts';
 import type { Application, PlanRequest } from '../application.ts';
 import { createApplication } from '../create-application.ts';

@@ -3,7 +3,7 @@ import { createSandboxScene, type SandboxScene } from '../../../test/support/sce
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import type { Application } from '../application.ts';
 import { createApplication } from '../create-application.ts';
-import { defaultSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 
 const day = 86_400_000;
 const image = 'app:nightly';

@@ -1,8 +1,7 @@
 import type { WatchedContainer } from '../../domain/check/selection.ts';
 import type { Hold } from '../../domain/decision/decisions.ts';
 import { isContainer } from '../../domain/run/session.ts';
-import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { effectiveSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { parseTransactionName } from '../../domain/transaction/transaction-names.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { listAll } from '../engine/list-all.ts';

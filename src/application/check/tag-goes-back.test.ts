@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { Fault } from '../../../sandbox/engine/calls.ts';
-import { defaultSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 import type { Application } from '../application.ts';
 import { createApplication } from '../create-application.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import type { Application } from '../application.ts';
 import { createApplication } from '../create-application.ts';
 

@@ -3,7 +3,7 @@ import { createSandboxScene, type SandboxScene } from '../../../test/support/sce
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import type { PlannedFault } from '../../../sandbox/engine/calls.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { parseKeptName } from '../../domain/transaction/transaction-names.ts';
 import type { Application } from '../application.ts';
 import { createApplication } from '../create-application.ts';

@@ -4,7 +4,7 @@ import { imageLabelsIn, indexImages } from '../../domain/container/lookup.ts';
 import { keptAmong, type KeptContainer, whyRemovable } from '../../domain/rollback/kept-containers.ts';
 import { keptMarksOf } from '../../domain/transaction/transaction-mark.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { removeUnused } from './cleanup.ts';
 import { unlessBroken } from '../engine/object-error.ts';
 import { untag } from '../transaction/facts/marks.ts';

@@ -5,7 +5,7 @@ import { countCalls } from '../../../test/support/engine/counted-engine.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import type { Healthcheck } from '../../domain/container/container-settings.ts';
-import { defaultSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 import { healthDeadlineMs, passGate } from './health.ts';
 
 const settings = { ...defaultSettings, gateWindowMs: 10_000 };

@@ -1,13 +1,12 @@
 import { removesItself } from '../../domain/transaction/auto-remove.ts';
 import { isAlive, type Container } from '../../domain/container/container.ts';
 import type { ContainerSettings, Healthcheck } from '../../domain/container/container-settings.ts';
-import type { HealthProbe } from '../../domain/settings/values/health-probe.ts';
-import { longestWaitMs } from '../../domain/settings/values/label-values.ts';
+import { longestWaitMs, type HealthProbe } from '../../domain/settings/values/label-values.ts';
 import { hideSecrets } from '../../domain/text/hidden-secrets.ts';
 import type { EngineInfo } from '../../domain/outside/engine.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { printable } from '../../domain/text/printable.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { stopAndHealthPolicyOf, type StopAndHealthPolicy } from './stop-and-health-policy.ts';
 import { askProbe, titleOfProbe, whyNotAskable } from './probe.ts';
 

@@ -8,10 +8,10 @@ import {
   judgeHook,
   outputLines,
 } from '../../domain/health/hook.ts';
-import type { HookName } from '../../domain/settings/table/container-labels.ts';
+import type { HookName } from '../../domain/settings/table/service-options.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import type { HookAnswer } from '../../domain/transaction/memory/step-outcome.ts';
 
 /**

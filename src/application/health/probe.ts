@@ -1,6 +1,6 @@
 import type { CommandOutcome } from '../../domain/outside/engine.ts';
 import type { Container } from '../../domain/container/container.ts';
-import { probeTitle, type HealthProbe } from '../../domain/settings/values/health-probe.ts';
+import { probeTitle, type HealthProbe } from '../../domain/settings/values/label-values.ts';
 import { hideSecrets } from '../../domain/text/hidden-secrets.ts';
 import type { Outside, ProbeResult } from '../../domain/outside/outside.ts';
 import { printable } from '../../domain/text/printable.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { inspectedContainer } from '../../../test/support/scene/builders.ts';
-import { defaultSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 import { stopAndHealthPolicyOf } from './stop-and-health-policy.ts';
 
 const settings = { ...defaultSettings, stopTimeoutMs: 20_000 };

@@ -1,10 +1,12 @@
 import type { StopOptions } from '../../domain/outside/engine.ts';
 import type { Container } from '../../domain/container/container.ts';
-import type { HealthProbe } from '../../domain/settings/values/health-probe.ts';
-import { longestWaitMs } from '../../domain/settings/values/label-values.ts';
-import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
-import { type LabelValues, labelValuesOf } from '../../domain/settings/labels.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { longestWaitMs, type HealthProbe } from '../../domain/settings/values/label-values.ts';
+import {
+  effectiveSettings,
+  labelValuesOf,
+  type LabelValues,
+  type ServiceSettings,
+} from '../../domain/settings/effective-settings.ts';
 
 /**
  * The stop and health settings of one container: from its labels, else from its own configuration, else from the

@@ -5,7 +5,7 @@ import { createSandboxScene, type SandboxScene } from '../../../test/support/sce
 import type { RestartKind } from '../../../sandbox/containers/processes.ts';
 import type { Inventory, TrackedContainer } from '../../domain/inventory/inventory.ts';
 import type { Outside, Engine } from '../../domain/outside/outside.ts';
-import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { type Journal, sealedText, sealLabel, writeJournal } from '../../domain/transaction/journal.ts';
 import { idOf } from '../../../test/support/scene/builders.ts';
 import { createCheck } from '../../../test/support/scene/create-check.ts';

@@ -12,7 +12,7 @@ import {
 import type { Instance, Seal } from '../../domain/outside/outside.ts';
 import { createSelector, type UnwatchedContainer, type WatchedContainer } from '../../domain/check/selection.ts';
 import { scopeInForce } from '../../domain/check/scope.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import type { ServiceSettings, LabelledSetting } from '../../domain/settings/effective-settings.ts';
 import { trackContainer, trackImages, type UncheckedContainer } from '../../domain/inventory/tracked-container.ts';
 import { transactionMarksOf } from '../../domain/transaction/transaction-mark.ts';
 import { unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
@@ -21,7 +21,6 @@ import type { SwarmService } from '../../domain/container/swarm-service.ts';
 import type { LastChecks } from './last-checks.ts';
 import type { LastOutcomes } from './last-outcomes.ts';
 import { noStartTimes, type StartTimes } from './start-times.ts';
-import type { LabelledSetting } from '../../domain/settings/labelled-settings.ts';
 import { isSameList, isSameRecord } from '../../domain/text/plain-data.ts';
 
 export type InventoryParts = {

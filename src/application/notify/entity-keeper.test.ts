@@ -13,7 +13,7 @@ import type { ContainerOutcome } from '../../domain/run/session.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
 import type { Inventory, TrackedContainer } from '../../domain/inventory/inventory.ts';
 import type { Entities } from '../../domain/home-assistant/entities.ts';
-import { defaultSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 import { createEntityKeeper, type RequestResult } from './entity-keeper.ts';
 
 const web = aTrackedContainer({

@@ -7,7 +7,7 @@ import { fleetKeyOf, type Request, type ContainerOutcome, type UpdatePhase } fro
 import type { Inventory } from '../../domain/inventory/inventory.ts';
 import type { Clock, Log } from '../../domain/outside/outside.ts';
 import { isLeftForAutoRemove } from '../../domain/plan/replaceable.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { sentence } from '../../domain/text/printable.ts';
 import type { Application } from '../application.ts';
 

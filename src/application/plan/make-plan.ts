@@ -6,7 +6,7 @@ import { isContainer } from '../../domain/run/session.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { imageLabelsIn } from '../../domain/container/lookup.ts';
 import { monitoredOnly, whyOptedOut } from '../../domain/check/selection.ts';
-import type { ServiceSettings, SelfUpdate } from '../../domain/settings/service-settings.ts';
+import type { ServiceSettings, SelfUpdate } from '../../domain/settings/effective-settings.ts';
 import { planUpdate, type MadePlan, type RefusedContainer } from '../../domain/plan/update-plan.ts';
 import type { StaleContainer } from '../../domain/plan/planned-transaction.ts';
 import type { CheckReport } from '../check/check.ts';

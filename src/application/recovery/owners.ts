@@ -1,7 +1,7 @@
 import { type Container, isAlive } from '../../domain/container/container.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import type { FoundTransaction } from './find-open.ts';
 import { healthDeadlineMs } from '../health/health.ts';
 import { stopAndHealthPolicyOf } from '../health/stop-and-health-policy.ts';

@@ -1,7 +1,7 @@
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { ImageLabelsOf } from '../../domain/container/lookup.ts';
 import type { RecoveredTransaction } from '../../domain/run/event.ts';
-import { readLabels } from '../../domain/settings/labels.ts';
+import { readLabels } from '../../domain/settings/effective-settings.ts';
 import { plainName } from '../../domain/transaction/transaction-names.ts';
 
 /** Adds the notification targets that labels of the transaction's containers name. */

@@ -3,7 +3,7 @@ import type { RepairResult } from './background-repairs.ts';
 import { describeError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { OwnWay, OwnWays } from '../../domain/self-update/own-ways.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { nameIsTaken } from '../../domain/recovery/unfinished-update.ts';
 import { noRestart } from '../../domain/transaction/policy.ts';
 import { parkedName } from '../../domain/transaction/transaction-names.ts';

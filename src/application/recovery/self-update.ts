@@ -1,7 +1,7 @@
 import type { RecoveredTransaction, RecoveryReport } from '../../domain/run/event.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { recoverTransactions, type RecoveryOrder } from './recover.ts';
 import type { Container } from '../../domain/container/container.ts';
 import { readHelperOrder } from '../../domain/self-update/helper.ts';

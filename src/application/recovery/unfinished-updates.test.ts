@@ -6,7 +6,7 @@ import {
   type SandboxScene,
 } from '../../../test/support/scene/sandbox-outside.ts';
 import { writeJournal } from '../../domain/transaction/journal.ts';
-import { defaultSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 import { createApplication } from '../create-application.ts';
 
 const settings = { ...defaultSettings, gateWindowMs: 1000 };

@@ -6,9 +6,12 @@ import { printTime } from '../../domain/text/duration.ts';
 import type { Container, ContainerSummary, Image } from '../../domain/container/container.ts';
 import { parseDigest, repositoryName, type Digest } from '../../domain/image/image-reference.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
-import { isExcluded, labelValuesOf } from '../../domain/settings/labels.ts';
-import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import {
+  isExcluded,
+  labelValuesOf,
+  effectiveSettings,
+  type ServiceSettings,
+} from '../../domain/settings/effective-settings.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { RemoteImage, VerifiedImage } from '../../domain/outside/registry.ts';
 import {

@@ -7,7 +7,7 @@ import { keptAmong } from '../../domain/rollback/kept-containers.ts';
 import { carrierOf, readLastUpdate } from '../../domain/rollback/former-version.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, UpdatePhase } from '../../domain/run/session.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { PlannedTransaction } from '../../domain/plan/planned-transaction.ts';
 import { quoted } from '../../domain/text/printable.ts';

@@ -4,7 +4,7 @@ import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { Session } from '../../domain/run/session.ts';
 import { writeJournal } from '../../domain/transaction/journal.ts';
-import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import type { Application } from '../application.ts';
 import { createApplication } from '../create-application.ts';
 

@@ -2,7 +2,7 @@ import { failedVersionsIn, failedVersionsOf } from '../../domain/check/failed-ve
 import { indexImages } from '../../domain/container/lookup.ts';
 import type { RollbackOptions, ContainerOutcome, Session } from '../../domain/run/session.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import type { StaleContainer } from '../../domain/plan/planned-transaction.ts';
 import { forgetFailures, rememberFailures } from '../transaction/failed-versions.ts';
 import { listAll } from '../engine/list-all.ts';

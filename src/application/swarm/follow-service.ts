@@ -1,6 +1,4 @@
-import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
-import { readLabels } from '../../domain/settings/labels.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { effectiveSettings, readLabels, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { summaryOfService, type SwarmService } from '../../domain/container/swarm-service.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';

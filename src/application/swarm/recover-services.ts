@@ -1,8 +1,7 @@
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { FailedServiceVersion, Swarm } from '../../domain/outside/engine.ts';
 import type { RecoveredTransaction } from '../../domain/run/event.ts';
-import { readLabels } from '../../domain/settings/labels.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { readLabels, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import {
   isLongProven,
   openUpdate,

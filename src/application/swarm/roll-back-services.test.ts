@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { behaviours } from '../../../sandbox/base/behaviour.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import { defaultSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 import { updateFromLabel, updateSealLabel } from '../../domain/container/swarm-service.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { createApplication } from '../create-application.ts';

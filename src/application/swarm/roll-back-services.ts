@@ -1,9 +1,12 @@
 import { ServiceError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
-import { effectiveSettings } from '../../domain/settings/effective-settings.ts';
-import { type LabelValues, readLabels } from '../../domain/settings/labels.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import {
+  effectiveSettings,
+  readLabels,
+  type LabelValues,
+  type ServiceSettings,
+} from '../../domain/settings/effective-settings.ts';
 import type { PlannedService } from '../../domain/swarm/update/service-update.ts';
 import {
   digestIn,

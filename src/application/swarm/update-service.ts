@@ -6,7 +6,7 @@ import { describeError } from '../../domain/text/errors.ts';
 import type { RegistryCredentials } from '../../domain/outside/registry.ts';
 import type { Platform } from '../../domain/image/platform.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { whyNotUpdated } from '../../domain/swarm/update/refuse-service.ts';
 import { digestIn, updateLabels, type SwarmService } from '../../domain/container/swarm-service.ts';
 import { newPlatforms } from '../../domain/swarm/update/new-platforms.ts';

@@ -7,7 +7,7 @@ import { makeCosignKey } from '../../../test/support/registry/cosign.ts';
 import { readVerificationKeys } from '../../adapters/process/verification-keys.ts';
 import { parseImageReference } from '../../domain/image/image-reference.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
-import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { createApplication } from '../create-application.ts';
 
 /** Services of a swarm of three nodes, in the sandbox engine; test/swarm has a real swarm. */

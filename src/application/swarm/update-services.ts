@@ -1,6 +1,6 @@
 import type { Outside, Instance } from '../../domain/outside/outside.ts';
 import { isContainer, type Outcomes } from '../../domain/run/session.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { readLabels, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import type { CheckReport } from '../check/check.ts';
 import type { Listing } from '../engine/list-all.ts';
 import type { ServiceListing } from '../engine/service-listing.ts';
@@ -9,7 +9,6 @@ import { runServices, type ServiceRun } from './run-services.ts';
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import { summaryOfService, readServiceImage, type SwarmService } from '../../domain/container/swarm-service.ts';
 import type { PlannedService } from '../../domain/swarm/update/service-update.ts';
-import { readLabels } from '../../domain/settings/labels.ts';
 
 export type CheckedServices = {
   readonly report: CheckReport;

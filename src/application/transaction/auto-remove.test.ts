@@ -4,7 +4,7 @@ import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { removesItself } from '../../domain/transaction/auto-remove.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
-import { defaultSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 import { createApplication } from '../create-application.ts';
 import { recoverTransactions } from '../recovery/recover.ts';
 

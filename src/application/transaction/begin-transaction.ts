@@ -1,5 +1,5 @@
 import type { Log, Outside } from '../../domain/outside/outside.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { keepOrderOf } from '../../domain/plan/replacement-options.ts';
 import { startOrderOf } from '../../domain/plan/start-order.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/planned-transaction.ts';

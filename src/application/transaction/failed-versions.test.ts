@@ -7,7 +7,7 @@ import {
   type SandboxScene,
 } from '../../../test/support/scene/sandbox-outside.ts';
 import { isFailedVersionTag } from '../../domain/check/failed-version.ts';
-import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { createApplication } from '../create-application.ts';
 
 const full: UpdateRequest = { trigger: 'command', images: [], containers: [] };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import { defaultSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 import { createApplication } from '../create-application.ts';
 
 test('a container that is not back yet has not lost the links to a target that is not back either', async () => {

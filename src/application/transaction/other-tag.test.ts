@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { behaviours } from '../../../sandbox/base/behaviour.ts';
 import type { PlannedFault } from '../../../sandbox/engine/calls.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import { defaultSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 import { createApplication } from '../create-application.ts';
 import { listAll } from '../engine/list-all.ts';
 import { createPlanner } from '../plan/make-plan.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import { applicationWith, updateAll } from '../../../test/support/scene/race-scene.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import { defaultSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 import { recoverTransactions } from '../recovery/recover.ts';
 import type { Engine } from '../../domain/outside/outside.ts';
 

@@ -1,6 +1,6 @@
 import { describeWithRemedy } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { PlannedTransaction } from '../../domain/plan/planned-transaction.ts';
 import type { OpenTransaction } from './facts/open-transaction.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { countCalls } from '../../../test/support/engine/counted-engine.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { Engine } from '../../domain/outside/outside.ts';
-import { defaultSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 import { createApplication } from '../create-application.ts';
 
 const everything = { trigger: 'command', images: [], containers: [] } as const;

@@ -5,7 +5,7 @@ import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.
 import { ServiceError } from '../../domain/text/errors.ts';
 import type { Engine, Outside } from '../../domain/outside/outside.ts';
 import type { PullRequest } from '../../domain/outside/engine.ts';
-import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { createApplication } from '../create-application.ts';
 
 const all = { trigger: 'command', images: [], containers: [] } as const;

@@ -3,7 +3,7 @@ import { ServiceError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { newImageOf } from '../../domain/plan/canary.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/planned-transaction.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { imageOf } from '../engine/image-configs.ts';
 import { requirePermissions } from '../engine/permissions.ts';

@@ -4,9 +4,9 @@ import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.
 import { makeCosignKey } from '../../../test/support/registry/cosign.ts';
 import { readVerificationKeys } from '../../adapters/process/verification-keys.ts';
 import type { Registry } from '../../domain/outside/registry.ts';
-import { annotations, identities } from '../../domain/settings/values/signatures.ts';
+import { annotations, identities } from '../../domain/settings/values/versions.ts';
 import { parseImageReference } from '../../domain/image/image-reference.ts';
-import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { readTagPolicy } from '../../domain/image/choose-tag.ts';
 import type { Application } from '../application.ts';
 import { createApplication } from '../create-application.ts';

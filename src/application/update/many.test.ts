@@ -3,7 +3,7 @@ import { createSandboxScene, type SandboxScene } from '../../../test/support/sce
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import type { UpdateRequest, Session } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
-import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { createApplication } from '../create-application.ts';
 
 /** Runs of many containers, in the sandbox engine. */

@@ -1,6 +1,6 @@
 import type { RecoveredTransaction } from '../../domain/run/event.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { isParkedName } from '../../domain/transaction/transaction-names.ts';
 import { transactionMarksOf } from '../../domain/transaction/transaction-mark.ts';
 import { type Listing, listAll } from '../engine/list-all.ts';

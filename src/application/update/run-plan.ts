@@ -2,7 +2,7 @@ import { downtimeOf, type Outcomes, type ContainerOutcome, type OutcomeKind } fr
 import { describeError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import type { CanaryGroup, UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { PlannedMember, PlannedTransaction, Requirement } from '../../domain/plan/planned-transaction.ts';
 import { judgeCanary, newImageOf, type CanaryVerdict } from '../../domain/plan/canary.ts';

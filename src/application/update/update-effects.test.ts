@@ -3,7 +3,7 @@ import { createSandboxScene, type SandboxScene } from '../../../test/support/sce
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import type { ImageConfig } from '../../domain/container/container-settings.ts';
 import type { Session } from '../../domain/run/session.ts';
-import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { createApplication } from '../create-application.ts';
 
 /** Effects of options and labels on an update, in the sandbox engine. */

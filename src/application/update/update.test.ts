@@ -5,7 +5,7 @@ import { createSandboxScene, type SandboxScene } from '../../../test/support/sce
 import { ServiceError } from '../../domain/text/errors.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { Outside, Engine } from '../../domain/outside/outside.ts';
-import { defaultSettings, type ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import type { Application } from '../application.ts';
 import { createApplication } from '../create-application.ts';
 

@@ -2,7 +2,7 @@ import type { UpdateRequest, ContainerOutcome, Session, Trigger, Outcomes } from
 import { describeError, isBusy, ServiceError } from '../../domain/text/errors.ts';
 import { refuseUnmatched } from '../../domain/check/filters.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import { readLabels, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import type { MadePlan, UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { CheckReport, Judge, JudgedReport } from '../check/check.ts';
 import type { JudgeOrder } from '../check/judge-order.ts';
@@ -28,7 +28,6 @@ import { cleanUpImages, removeOldVolumes } from '../cleanup/cleanup.ts';
 import { removeOverdue } from '../cleanup/kept-containers.ts';
 import { forgetFailures } from '../transaction/failed-versions.ts';
 import type { Labels } from '../../domain/image/image-labels.ts';
-import { readLabels } from '../../domain/settings/labels.ts';
 import type { WatchedContainer } from '../../domain/check/selection.ts';
 import { runHook, titleOf } from '../health/hooks.ts';
 

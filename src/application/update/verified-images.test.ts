@@ -4,7 +4,7 @@ import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.
 import { readVerificationKeys } from '../../adapters/process/verification-keys.ts';
 import type { Digest } from '../../domain/image/image-reference.ts';
 import type { Engine } from '../../domain/outside/outside.ts';
-import { defaultSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 import { createApplication } from '../create-application.ts';
 
 const amd64 = { os: 'linux', architecture: 'amd64', variant: '' };

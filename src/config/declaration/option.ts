@@ -1,5 +1,4 @@
-import type { DeclaredOption } from '../../domain/settings/table/option.ts';
-import type { OptionParts as TableParts } from '../../domain/settings/table/option-table.ts';
+import type { DeclaredOption, OptionParts as TableParts } from '../../domain/settings/table/option.ts';
 import type { CommandName } from './commands.ts';
 
 /** An option, and the commands that take it. */

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import type { Given } from '../given/given-options.ts';
 import {
-  type EndpointGroup,
   endpointGroups,
+  readTokens,
+  type EndpointGroup,
   type HttpSettings,
   type TokenSource,
 } from '../../domain/settings/http-settings.ts';
 import type { Fault } from '../declaration/fault.ts';
-import { readTokens } from '../../domain/settings/named-tokens.ts';
 import type { OptionValues } from '../table/options.ts';
 import { readFileValue, readNamedFile } from '../given/secrets.ts';
 import { shownPath } from '../../domain/text/hidden-secrets.ts';

@@ -878,7 +878,7 @@ test.each([
 });
 
 test('the defaults of the options are those of the domain', async () => {
-  const { defaultSettings } = await import('../../domain/settings/service-settings.ts');
+  const { defaultSettings } = await import('../../domain/settings/effective-settings.ts');
   expect(settingsOf([]).service).toEqual(defaultSettings);
 });
 

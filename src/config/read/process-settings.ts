@@ -3,7 +3,7 @@ import type { EngineAddress } from '../../domain/engine-address.ts';
 import type { Schedule } from '../../domain/run/event.ts';
 import type { NotificationSettings } from '../../domain/notification/notification-settings.ts';
 import type { HttpSettings } from '../../domain/settings/http-settings.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import type { OptionValues } from '../table/options.ts';
 import type { RemoteSettings } from './remote-settings.ts';
 import type { EngineCertificates } from '../given/secrets.ts';

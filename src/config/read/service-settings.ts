@@ -1,4 +1,4 @@
-import type { ServiceSettings, SelfUpdate } from '../../domain/settings/service-settings.ts';
+import type { ServiceSettings, SelfUpdate } from '../../domain/settings/effective-settings.ts';
 import { serviceOptionEntries, type ServiceOptionValues } from '../../domain/settings/table/service-options.ts';
 import { timeZoneOf } from '../schedule/local-time-zone.ts';
 import type { Given } from '../given/given-options.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { configurationPage, labelRows } from './reference.ts';
-import { readLabels } from '../../domain/settings/labels.ts';
+import { readLabels } from '../../domain/settings/effective-settings.ts';
 import { optionEntries } from '../table/options.ts';
 import { parseValue } from '../read/parse.ts';
 

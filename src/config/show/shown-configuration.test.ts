@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { defaultSettings } from '../../domain/settings/service-settings.ts';
+import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 import { loadConfiguration } from '../read/load.ts';
 import { optionEntries } from '../table/options.ts';
 import { describeSelection } from './shown-configuration.ts';

@@ -5,7 +5,7 @@ import { variablesOf } from '../table/environment.ts';
 import type { Option } from '../declaration/option.ts';
 import { optionEntries, type OptionKey, type OptionValues } from '../table/options.ts';
 import { quoted } from '../../domain/text/printable.ts';
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 
 /** Content of `/v1/config`. `ownScope`: the scope of our own container, which is the default. */
 export function shownConfiguration(service: ServiceSettings, options: readonly ShownOption[], ownScope: string) {

@@ -1,4 +1,4 @@
-import { optionTable } from '../../domain/settings/table/option-table.ts';
+import { optionTable } from '../../domain/settings/table/option.ts';
 import { checkingCommands } from '../declaration/commands.ts';
 import type { OptionParts } from '../declaration/option.ts';
 

@@ -1,6 +1,6 @@
 import { checkingCommands } from '../declaration/commands.ts';
 import { mostEngines, parseEngineAddress } from '../../domain/engine-address.ts';
-import { optionTable } from '../../domain/settings/table/option-table.ts';
+import { optionTable } from '../../domain/settings/table/option.ts';
 import type { OptionParts } from '../declaration/option.ts';
 
 const commands = [...checkingCommands, 'rollback', 'recover', 'containers'] as const;

@@ -1,7 +1,10 @@
-import { endpointGroups } from '../../domain/settings/http-settings.ts';
-import { parseIpAddress, parseIpRange } from '../../domain/settings/ip-range.ts';
-import { parseOriginPattern } from '../../domain/settings/web-origin.ts';
-import { optionTable } from '../../domain/settings/table/option-table.ts';
+import {
+  endpointGroups,
+  parseIpAddress,
+  parseIpRange,
+  parseOriginPattern,
+} from '../../domain/settings/http-settings.ts';
+import { optionTable } from '../../domain/settings/table/option.ts';
 import type { OptionParts } from '../declaration/option.ts';
 
 const commands = ['run', 'demo'] as const;

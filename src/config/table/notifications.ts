@@ -1,5 +1,5 @@
 import { isDailyTime, isTimeSpan } from '../schedule/times.ts';
-import { optionTable } from '../../domain/settings/table/option-table.ts';
+import { optionTable } from '../../domain/settings/table/option.ts';
 import type { OptionParts } from '../declaration/option.ts';
 
 /**

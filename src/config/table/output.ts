@@ -1,5 +1,5 @@
 import { commandsWithSettings } from '../declaration/commands.ts';
-import { optionTable } from '../../domain/settings/table/option-table.ts';
+import { optionTable } from '../../domain/settings/table/option.ts';
 import type { OptionParts } from '../declaration/option.ts';
 
 export const outputOptions = optionTable({ group: 'output', commands: commandsWithSettings }, {

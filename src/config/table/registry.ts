@@ -1,5 +1,5 @@
 import { checkingCommands } from '../declaration/commands.ts';
-import { optionTable } from '../../domain/settings/table/option-table.ts';
+import { optionTable } from '../../domain/settings/table/option.ts';
 import type { OptionParts } from '../declaration/option.ts';
 
 const commands = [...checkingCommands, 'rollback', 'recover'] as const;

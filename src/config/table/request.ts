@@ -1,7 +1,7 @@
 import { tryParseImageReference } from '../../domain/image/image-reference.ts';
 import { isEngineName } from '../../domain/engine-address.ts';
 import { decisionCommands } from '../declaration/commands.ts';
-import { optionTable } from '../../domain/settings/table/option-table.ts';
+import { optionTable } from '../../domain/settings/table/option.ts';
 import type { OptionParts } from '../declaration/option.ts';
 
 /** Options of single commands: the selected containers, and the action on them. */

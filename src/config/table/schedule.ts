@@ -1,5 +1,5 @@
 import { commandsWithSettings } from '../declaration/commands.ts';
-import { optionTable } from '../../domain/settings/table/option-table.ts';
+import { optionTable } from '../../domain/settings/table/option.ts';
 import type { OptionParts } from '../declaration/option.ts';
 import { zoneNameIn } from '../schedule/local-time-zone.ts';
 import { readSchedule } from '../schedule/schedule.ts';

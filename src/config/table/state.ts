@@ -1,5 +1,5 @@
 import { decisionCommands } from '../declaration/commands.ts';
-import { optionTable } from '../../domain/settings/table/option-table.ts';
+import { optionTable } from '../../domain/settings/table/option.ts';
 import type { OptionParts } from '../declaration/option.ts';
 
 const commands = ['run', 'update', 'rollback', 'recover'] as const;

@@ -3,7 +3,7 @@ import { containerSummary } from '../../../test/support/scene/builders.ts';
 import { readContainerReference } from './container-reference.ts';
 import { createImageRule } from './image-selection.ts';
 import { selectContainers, selectByImage } from './selection.ts';
-import { defaultSettings } from '../settings/service-settings.ts';
+import { defaultSettings } from '../settings/effective-settings.ts';
 
 const skipped = 'runs an image of skip-image-names';
 const notAmong = 'runs an image that is not among monitor-image-names';

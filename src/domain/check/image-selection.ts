@@ -1,7 +1,7 @@
 import type { ContainerReference } from './container-reference.ts';
 import { familiarReference, formatReference, matchesReference } from '../image/image-reference.ts';
 import { anyOf, namePattern } from '../text/name-pattern.ts';
-import type { ServiceSettings } from '../settings/service-settings.ts';
+import type { ServiceSettings } from '../settings/effective-settings.ts';
 
 /** Why containers of an image are not watched; undefined when they are. The text follows the container's name. */
 export type ImageRule = (read: ContainerReference) => string | undefined;

@@ -2,7 +2,7 @@ import { type ContainerSummary, isAlive } from '../container/container.ts';
 import type { ImageLabelsOf } from '../container/lookup.ts';
 import { tryParseImageReference } from '../image/image-reference.ts';
 import { watchtowerLabel } from '../image/image-labels.ts';
-import { readLabels } from '../settings/labels.ts';
+import { readLabels } from '../settings/effective-settings.ts';
 import { quoted } from '../text/printable.ts';
 
 export type OtherUpdaterSource = {

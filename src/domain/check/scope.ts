@@ -1,6 +1,6 @@
 import type { ContainerSummary } from '../container/container.ts';
 import type { ImageLabelsOf } from '../container/lookup.ts';
-import { readLabels } from '../settings/labels.ts';
+import { readLabels } from '../settings/effective-settings.ts';
 
 export type ScopeSource = {
   /** Configured scope; undefined: none. */

@@ -3,7 +3,7 @@ import { containerSummary, type SummaryParts } from '../../../test/support/scene
 import { selectContainers, whyOptedOut } from './selection.ts';
 import { scopeInForce } from './scope.ts';
 import type { SelectionSettings } from './watch-rules.ts';
-import { defaultSettings } from '../settings/service-settings.ts';
+import { defaultSettings } from '../settings/effective-settings.ts';
 
 const unscoped: SelectionSettings = { ...defaultSettings, scope: '' };
 const imageLabelsOf = () => ({});

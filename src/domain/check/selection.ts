@@ -1,13 +1,16 @@
 import type { Labels } from '../image/image-labels.ts';
 import type { ContainerSummary } from '../container/container.ts';
 import type { ImageLabelsOf } from '../container/lookup.ts';
-import { type LabelValues, readLabels } from '../settings/labels.ts';
+import {
+  readLabels,
+  effectiveSettings,
+  type LabelValues,
+  type ServiceSettings,
+} from '../settings/effective-settings.ts';
 import { anyOf, namePattern } from '../text/name-pattern.ts';
 import type { UnwatchedReason } from './unwatched.ts';
-import type { ServiceSettings } from '../settings/service-settings.ts';
 import { type ContainerReference, readContainerReference } from './container-reference.ts';
 import { createImageRule, type ImageRule } from './image-selection.ts';
-import { effectiveSettings } from '../settings/effective-settings.ts';
 import { readRules, type SelectionSettings, whyDisabled, whyOthers, whyUnwatched } from './watch-rules.ts';
 
 export type Selection = {

@@ -1,4 +1,4 @@
-import { defaultSettings } from '../settings/service-settings.ts';
+import { defaultSettings } from '../settings/effective-settings.ts';
 import type { RemoteImage } from '../outside/registry.ts';
 import { describe, expect, test } from 'vitest';
 import { digestOf, imageSummary } from '../../../test/support/scene/builders.ts';

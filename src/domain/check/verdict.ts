@@ -6,7 +6,7 @@ import type { FailedVersion } from './failed-version.ts';
 import type { Hold } from '../decision/decisions.ts';
 import { digestsOf } from '../container/lookup.ts';
 import type { RemoteImage, VerifiedImage } from '../outside/registry.ts';
-import type { ServiceSettings } from '../settings/service-settings.ts';
+import type { ServiceSettings } from '../settings/effective-settings.ts';
 
 /**
  * `fresh`: it runs the newest version. `stale`: a newer version may be applied. `held`: a newer version exists, but a

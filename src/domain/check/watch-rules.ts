@@ -1,7 +1,6 @@
 import type { ContainerSummary } from '../container/container.ts';
 import { carriesAny, type Labels } from '../image/image-labels.ts';
-import { type LabelValues, ownEnable } from '../settings/labels.ts';
-import type { ServiceSettings } from '../settings/service-settings.ts';
+import { ownEnable, type LabelValues, type ServiceSettings } from '../settings/effective-settings.ts';
 import { anyOf, namePattern, type NamePattern } from '../text/name-pattern.ts';
 import { quoted } from '../text/printable.ts';
 import { isLeftOver, isParkedName, parseKeptName } from '../transaction/transaction-names.ts';

@@ -2,7 +2,7 @@ import type { ContainerCommand } from '../outside/engine.ts';
 import { describe, expect, test } from 'vitest';
 import { inspectedContainer } from '../../../test/support/scene/builders.ts';
 import { hookCommand, judgeHook, outputLines } from './hook.ts';
-import { defaultSettings } from '../settings/service-settings.ts';
+import { defaultSettings } from '../settings/effective-settings.ts';
 
 const on = { ...defaultSettings, lifecycleHooks: true };
 const withLabels = (labels: Readonly<Record<string, string>>, config = {}) =>

@@ -2,11 +2,15 @@ import type { CommandOutcome, ContainerCommand } from '../outside/engine.ts';
 import type { Container } from '../container/container.ts';
 import { formatDuration } from '../text/duration.ts';
 import { longestWaitMs } from '../settings/values/label-values.ts';
-import { effectiveSettings } from '../settings/effective-settings.ts';
-import { labelsInEffect, type LabelValues, labelValuesOf } from '../settings/labels.ts';
-import type { HookName } from '../settings/table/container-labels.ts';
+import {
+  effectiveSettings,
+  labelsInEffect,
+  labelValuesOf,
+  type LabelValues,
+  type ServiceSettings,
+} from '../settings/effective-settings.ts';
+import type { HookName } from '../settings/table/service-options.ts';
 import { printable } from '../text/printable.ts';
-import type { ServiceSettings } from '../settings/service-settings.ts';
 
 type HookSettings = Pick<ServiceSettings, 'lifecycleHooks' | 'lifecycleUserId' | 'lifecycleGroupId'>;
 

@@ -1,4 +1,4 @@
-import type { LabelledSetting } from '../settings/labelled-settings.ts';
+import type { LabelledSetting } from '../settings/effective-settings.ts';
 import type { ContainerStatus, HealthStatus } from '../container/container.ts';
 import type { UnfinishedUpdate } from '../recovery/unfinished-update.ts';
 import type { Hold, CandidateKind } from '../decision/decisions.ts';

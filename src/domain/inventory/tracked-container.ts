@@ -8,11 +8,13 @@ import type { Seal } from '../outside/outside.ts';
 import { hasFormerImage } from '../rollback/former-version.ts';
 import { digestIn, rollbackImageOf, type SwarmService } from '../container/swarm-service.ts';
 import type { LastCheck, TrackedContainer, TrackedImage } from './inventory.ts';
-import { effectiveSettings } from '../settings/effective-settings.ts';
-import { labelledSettings } from '../settings/labelled-settings.ts';
-import { labelsInEffect } from '../settings/labels.ts';
+import {
+  effectiveSettings,
+  labelledSettings,
+  labelsInEffect,
+  type ServiceSettings,
+} from '../settings/effective-settings.ts';
 import type { WatchedContainer } from '../check/selection.ts';
-import type { ServiceSettings } from '../settings/service-settings.ts';
 import { registryDigest } from '../check/verdict.ts';
 
 /** A tracked container from the engine's lists alone. */

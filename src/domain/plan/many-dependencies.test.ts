@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { digestOf, inspectedContainer } from '../../../test/support/scene/builders.ts';
-import { defaultSettings } from '../settings/service-settings.ts';
+import { defaultSettings } from '../settings/effective-settings.ts';
 import { buildDependencyGraph } from './graph/build-graph.ts';
 import { planUpdate } from './update-plan.ts';
 

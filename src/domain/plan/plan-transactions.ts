@@ -1,4 +1,4 @@
-import type { DesiredEndState } from '../settings/desired-end-state.ts';
+import type { DesiredEndState } from '../settings/effective-settings.ts';
 import type { Container } from '../container/container.ts';
 import { addTo } from '../text/plain-data.ts';
 import {

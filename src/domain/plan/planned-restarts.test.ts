@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { digestOf, idOf, inspectedContainer } from '../../../test/support/scene/builders.ts';
 import type { Container, ContainerStatus } from '../container/container.ts';
-import { defaultSettings } from '../settings/service-settings.ts';
+import { defaultSettings } from '../settings/effective-settings.ts';
 import { buildDependencyGraph } from './graph/build-graph.ts';
 import { affectedBy } from './planned-restarts.ts';
 import { planUpdate } from './update-plan.ts';

@@ -1,4 +1,4 @@
-import { desiredEndStateOf, type DesiredEndStateSettings } from '../settings/desired-end-state.ts';
+import { desiredEndStateOf, type DesiredEndStateSettings } from '../settings/effective-settings.ts';
 import type { Container } from '../container/container.ts';
 import { addTo } from '../text/plain-data.ts';
 import {

@@ -1,14 +1,16 @@
-import type { DesiredEndState } from '../settings/desired-end-state.ts';
+import {
+  effectiveSettings,
+  labelValuesOf,
+  type DesiredEndState,
+  type ServiceSettings,
+} from '../settings/effective-settings.ts';
 import { removesItself } from '../transaction/auto-remove.ts';
 import type { Container } from '../container/container.ts';
 import type { DependencyGraph } from './graph/dependency-graph.ts';
 import type { HardDependency } from './graph/hard-dependencies.ts';
-import { effectiveSettings } from '../settings/effective-settings.ts';
-import { labelValuesOf } from '../settings/labels.ts';
 import { quoted } from '../text/printable.ts';
 import { swarmTaskLabel } from '../check/watch-rules.ts';
 import { whyNoDoorUpdate, whyNotSelfUpdated } from '../self-update/self-update.ts';
-import type { ServiceSettings } from '../settings/service-settings.ts';
 import { isParkedName } from '../transaction/transaction-names.ts';
 
 export type ReplacementContext = {

@@ -1,8 +1,6 @@
 import type { EngineAbilities } from '../outside/engine.ts';
 import type { Container } from '../container/container.ts';
-import { effectiveSettings } from '../settings/effective-settings.ts';
-import { labelValuesOf } from '../settings/labels.ts';
-import type { ServiceSettings } from '../settings/service-settings.ts';
+import { effectiveSettings, labelValuesOf, type ServiceSettings } from '../settings/effective-settings.ts';
 import type { PlannedMember } from './planned-transaction.ts';
 
 /**

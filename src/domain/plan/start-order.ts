@@ -1,8 +1,6 @@
 import type { Container } from '../container/container.ts';
 import { networkOfRepeatedMac, hasHostNetwork, sharesNetwork } from '../container/recipe/networks.ts';
-import { effectiveSettings } from '../settings/effective-settings.ts';
-import { labelValuesOf } from '../settings/labels.ts';
-import type { ServiceSettings } from '../settings/service-settings.ts';
+import { effectiveSettings, labelValuesOf, type ServiceSettings } from '../settings/effective-settings.ts';
 import { quoted } from '../text/printable.ts';
 import { removesItself } from '../transaction/auto-remove.ts';
 

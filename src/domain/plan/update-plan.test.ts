@@ -4,7 +4,7 @@ import { type ContainerParts, digestOf, idOf, inspectedContainer } from '../../.
 import type { Container, ContainerStatus } from '../container/container.ts';
 import { buildDependencyGraph } from './graph/build-graph.ts';
 import { hardDependenciesOfId, replacedTogetherWith, dependenciesOfId } from './graph/dependency-graph.ts';
-import { defaultSettings } from '../settings/service-settings.ts';
+import { defaultSettings } from '../settings/effective-settings.ts';
 import { planUpdate, type PlanInput, type UpdatePlan } from './update-plan.ts';
 
 const id = (name: string) => idOf(`container ${name}`);

@@ -1,4 +1,4 @@
-import { desiredEndStateOf } from '../settings/desired-end-state.ts';
+import { desiredEndStateOf } from '../settings/effective-settings.ts';
 import type { Container } from '../container/container.ts';
 import { awaitedJobs, replacedTogetherWith } from './graph/dependency-graph.ts';
 import type { PlannedService } from '../swarm/update/service-update.ts';

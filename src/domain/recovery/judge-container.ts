@@ -4,7 +4,7 @@ import { isImageId } from '../check/container-reference.ts';
 import type { Container } from '../container/container.ts';
 import { sameRepository, tryParseImageReference } from '../image/image-reference.ts';
 import type { Journal } from '../transaction/journal.ts';
-import { isExcluded, labelValuesOf } from '../settings/labels.ts';
+import { isExcluded, labelValuesOf } from '../settings/effective-settings.ts';
 import { isMarkOf } from '../transaction/transaction-mark.ts';
 import {
   isAutoRemoveReplicaName,

@@ -1,6 +1,5 @@
-import type { SelfUpdate } from '../settings/service-settings.ts';
+import type { SelfUpdate, DesiredEndState } from '../settings/effective-settings.ts';
 import { removesItself } from '../transaction/auto-remove.ts';
-import type { DesiredEndState } from '../settings/desired-end-state.ts';
 import type { Container } from '../container/container.ts';
 
 type Replacement = {

@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readLabels } from './labels.ts';
-import { defaultSettings } from './service-settings.ts';
-import { effectiveSettings } from './effective-settings.ts';
+import { readLabels, defaultSettings, effectiveSettings } from './effective-settings.ts';
 
 const { wishes: silent } = readLabels({}, {});
 

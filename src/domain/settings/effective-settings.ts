@@ -1,6 +1,35 @@
-import type { LabelValues } from './labels.ts';
-import type { ServiceSettings } from './service-settings.ts';
-import { labelledEntries } from './table/service-options.ts';
+import {
+  labelledEntries,
+  serviceOptionEntries,
+  containerLabels,
+  hookLabels,
+  type ServiceOptionValues,
+  type HookName,
+  type LabelName,
+  type LabelledKey,
+} from './table/service-options.ts';
+import { isAlive, restartPolicyOf, type Container } from '../container/container.ts';
+import {
+  containerOwnLabels,
+  familyPrefix,
+  journalPrefix,
+  labelOf,
+  originalImageLabel,
+  ownPrefix,
+  type Labels,
+} from '../image/image-labels.ts';
+import type * as kinds from './values/label-values.ts';
+import { printValue } from './values/label-values.ts';
+import {
+  bounded,
+  warningAboutOrigin,
+  warningsAboutNames,
+  readOne,
+  type Declared,
+  type EffectiveLabel,
+} from './read-label.ts';
+import { printable } from '../text/printable.ts';
+import type { RestartPolicy } from '../container/container-settings.ts';
 
 /**
  * The settings for one container: its labels over the options. The table defines for each label whether it overrides
@@ -19,4 +48,256 @@ export function effectiveSettings<Settings extends Partial<ServiceSettings>>(
   }
   // `OptionLabel` guarantees that a label's value has the type of its option.
   return effective as Settings;
+}
+
+/** The user's settings after flags, environment and defaults. They are the same for every run of the process. */
+export type ServiceSettings = ServiceOptionValues & {
+  /** Names or whole-name regular expressions; empty: every container. */
+  readonly names: readonly string[];
+  readonly selfUpdate: SelfUpdate;
+  /** The time zone of windows, such as `Europe/Berlin`. */
+  readonly timeZone: string;
+};
+
+/**
+ * Whether Upkeep replaces the container that it runs in. `unless-published`: the HTTP API is on, so only if the
+ * container publishes no ports. `not-main-process`: a successor would not start Upkeep.
+ */
+export type SelfUpdate = 'on' | 'unless-published' | 'off' | 'not-by-this-command' | 'not-main-process';
+
+export const defaultSettings: ServiceSettings = {
+  // Each key of the table has its own default.
+  ...(Object.fromEntries(serviceOptionEntries.map(([key, rule]) => [key, rule.default])) as ServiceOptionValues),
+  names: [],
+  selfUpdate: 'on',
+  timeZone: 'UTC',
+};
+
+/** The values of a container's labels; undefined: not given. */
+export type LabelValues = {
+  readonly [Key in LabelledKey]: NonNullable<ServiceSettings[Key]> | undefined;
+} & {
+  /** `scope` undefined: unscoped, also for the label value `none`. */
+  readonly [Key in keyof typeof containerLabels]: LabelValue<(typeof containerLabels)[Key]> | undefined;
+} & {
+  readonly hooks: Readonly<Record<HookName, HookCommand | undefined>>;
+  /** The reference to use instead of `Config.Image`; not parsed. */
+  readonly originalImage: string | undefined;
+  /** Sentences about labels that hold updates back because they cannot be read. */
+  readonly faults: readonly string[];
+};
+
+type LabelValue<Label> = Label extends { readonly value: kinds.ValueKind<infer Value> } ? Value : never;
+
+/** `timeoutMs` undefined: the default; 0: no limit. */
+type HookCommand = {
+  readonly command: string;
+  readonly timeoutMs: number | undefined;
+  /** The command comes from the image's labels. The image's author must not choose the user that runs it. */
+  readonly isFromImage?: true;
+};
+
+/** `warnings`: sentences about labels without effect, at most 20, safe to print. */
+type LabelReading = { readonly wishes: LabelValues; readonly warnings: readonly string[] };
+
+/**
+ * Reads the `upkeep.*` labels of a container and the supported labels of other updaters. If two labels set the same
+ * thing, the container's own wins over its image's, and then `upkeep.*` wins. An image's label counts only if it
+ * affects nothing but the image's own container. If the image is unknown (undefined), every label may come from it.
+ * Never fails: an invalid value counts as absent and, like a mistyped name, causes a warning.
+ */
+export function readLabels(labels: Labels, imageLabels: Labels | undefined): LabelReading {
+  const { wishes, warnings, ignored } = readEffectiveLabels(labels, imageLabels);
+  const all = [...warnings, ...warningAboutOrigin(ignored, imageLabels), ...warningsAboutNames(labels)];
+  return { wishes, warnings: bounded(all) };
+}
+
+/** The label values of an inspected container. */
+export function labelValuesOf({ settings, imageLabels }: Pick<Container, 'settings' | 'imageLabels'>): LabelValues {
+  return readEffectiveLabels(settings.Config.Labels ?? {}, imageLabels).wishes;
+}
+
+/**
+ * Whether the container's own label excludes it from updates. A label of its image does not count: an update may have
+ * brought that image.
+ */
+export function isExcluded({ settings, imageLabels }: Pick<Container, 'settings' | 'imageLabels'>): boolean {
+  return ownEnable(settings.Config.Labels ?? {}, imageLabels ?? {}) === false;
+}
+
+/** The value of the label `enable` that its owner gave to the container. With an unknown image there is none. */
+export function ownEnable(labels: Labels, imageLabels: Labels | undefined): boolean | undefined {
+  return readEffectiveLabels(containerOwnLabels(labels, imageLabels), {}).wishes.enable;
+}
+
+/** Labels that `readLabels` uses, with full names and verbatim values. Overridden ones are omitted. */
+export function labelsInEffect(labels: Labels, imageLabels: Labels | undefined): Labels {
+  return Object.fromEntries(
+    readEffectiveLabels(labels, imageLabels).effective.map(({ label }) => [label, labels[label] ?? '']),
+  );
+}
+
+/** `ignored`: labels that would count if they were the container's own. */
+type Reading = LabelReading & { readonly effective: readonly EffectiveLabel[]; readonly ignored: readonly string[] };
+
+/** The label values of a container, and the labels that they come from. */
+function readEffectiveLabels(labels: Labels, imageLabels: Labels | undefined): Reading {
+  return Object.keys(labels).some(hasOurPrefix) ? readEach(labels, imageLabels) : noValues;
+}
+
+/** Most containers have none of these labels, and a search for each name would take most of a check's time. */
+function hasOurPrefix(label: string): boolean {
+  return label.startsWith(ownPrefix) || label.startsWith(familyPrefix);
+}
+
+function readEach(labels: Labels, imageLabels: Labels | undefined): Reading {
+  const own = containerOwnLabels(labels, imageLabels);
+  const warnings: string[] = [];
+  const faults: string[] = [];
+  const effective: EffectiveLabel[] = [];
+  const ignored: string[] = ignoredJournal(labels, own);
+  const isOwn = (label: string, name: LabelName) =>
+    Object.hasOwn(own, label) || (name === 'scope' && imageLabels === undefined);
+  const find = <Value>(declared: Declared<Value>) =>
+    readOne({ labels, isOwn, declared, warnings, effective, ignored, faults });
+  const hook = ({ command, timeout }: (typeof hookLabels)[HookName]): HookCommand | undefined => {
+    const [found, timeoutMs] = [find<string>(command), find<number>(timeout)?.value];
+    if (found === undefined) return undefined;
+    return { command: found.value, timeoutMs, ...(found.isFromImage && { isFromImage: true }) };
+  };
+  const read = Object.fromEntries(valueLabels.map(([key, declared]) => [key, find(declared)?.value]));
+  const given = {
+    ...read,
+    scope: read['scope'] === '' ? undefined : read['scope'],
+    hooks: {
+      preCheck: hook(hookLabels.preCheck),
+      preUpdate: hook(hookLabels.preUpdate),
+      postUpdate: hook(hookLabels.postUpdate),
+      postCheck: hook(hookLabels.postCheck),
+    },
+    originalImage: labelOf(own, originalImageLabel)?.trim() || undefined,
+  };
+  // Every value was parsed by the kind of its own key.
+  const wishes: LabelValues = { ...(given as Omit<LabelValues, 'faults'>), faults };
+  if (wishes.originalImage !== undefined)
+    effective.push({ name: undefined, label: originalImageLabel, isFromImage: false });
+  else if (labelOf(labels, originalImageLabel)?.trim()) ignored.push(originalImageLabel);
+  return { wishes, warnings, effective, ignored };
+}
+
+/** By the names of their values. */
+const valueLabels: readonly (readonly [string, Declared<unknown>])[] = [
+  ...Object.entries(containerLabels),
+  // The names of the labels in the table are the type's members.
+  ...labelledEntries.map(([key, { label }]) => [key, label as Declared<unknown>] as const),
+];
+
+/** One label represents a whole journal. */
+function ignoredJournal(labels: Labels, own: Labels): string[] {
+  const isIgnored = (label: string) => label.startsWith(journalPrefix) && !Object.hasOwn(own, label);
+  return Object.keys(labels).filter(isIgnored).slice(0, 1);
+}
+
+/** The values for a container without our labels. */
+const noValues = readEach({}, {});
+
+/** A setting that a label changes for one container, safe to print. */
+export type LabelledSetting = {
+  /** The flag's name, or the label's name without an option. */
+  readonly name: string;
+  /** Value in the notation of the command line, at most 500 characters. */
+  readonly value: string;
+  /** `label upkeep.health-window`, or `image label …` if the image has it. */
+  readonly source: string;
+};
+
+/**
+ * The settings that the labels of a container change, in the order of the docs. Labels without an effect are omitted.
+ */
+export function labelledSettings(
+  settings: ServiceSettings,
+  labels: Labels,
+  imageLabels: Labels | undefined,
+): readonly LabelledSetting[] {
+  const { wishes, effective } = readEffectiveLabels(labels, imageLabels);
+  return effective.flatMap((one) => {
+    const shown = shownOption(one, settings, wishes) ?? shownLabel(one, settings, wishes, labels);
+    if (shown === 'no effect') return [];
+    const source = `${one.isFromImage ? 'image label' : 'label'} ${one.label}`;
+    return [{ name: shown.name, value: printable(shown.value, longestValue), source }];
+  });
+}
+
+const longestValue = 500;
+
+type Shown = { readonly name: string; readonly value: string };
+
+function shownOption(
+  { name }: EffectiveLabel,
+  settings: ServiceSettings,
+  wishes: LabelValues,
+): Shown | 'no effect' | undefined {
+  const [key, rule] = labelledEntries.find(([, { label }]) => label.name === name) ?? [];
+  if (key === undefined || rule === undefined) return undefined;
+  const [before, after] = [settings[key], effectiveSettings(settings, wishes)[key]];
+  const isWithoutHooks = rule.group === 'hooks' && !settings.lifecycleHooks;
+  if (isWithoutHooks || JSON.stringify(before) === JSON.stringify(after)) return 'no effect';
+  return { name: rule.flag ?? key, value: printValue(rule.label.value, after) };
+}
+
+function shownLabel(
+  { name, label }: EffectiveLabel,
+  settings: ServiceSettings,
+  wishes: LabelValues,
+  labels: Labels,
+): Shown | 'no effect' {
+  if (name === containerLabels.enable.name && wishes.enable === !settings.labelEnable) return 'no effect';
+  const hook = hookNames.find((one) => name === hookLabels[one].command.name || name === hookLabels[one].timeout.name);
+  if (hook !== undefined && (!settings.lifecycleHooks || wishes.hooks[hook] === undefined)) return 'no effect';
+  return { name: name ?? 'original-image', value: (labels[label] ?? '').trim() };
+}
+
+// The keys of the object are the type's members.
+const hookNames = Object.keys(hookLabels) as HookName[];
+
+/**
+ * The state of a successor at the end of its update. `running`: it runs and is proven. `started`: the same, or it has
+ * exited with code 0. `completed`: it is a job that others wait for and has exited with code 0. `stopped`: it was never
+ * started, so nothing is proven.
+ */
+export type DesiredEndState = (typeof desiredEndState)[number];
+
+export const desiredEndState = ['running', 'started', 'completed', 'stopped'] as const;
+
+export type DesiredEndStateSettings = Pick<ServiceSettings, 'noRestart' | 'reviveStopped' | 'labelTakesPrecedence'>;
+
+type MemberRole = {
+  /**
+   * True for a container that is only re-created because of another one. If it was stopped, it stays stopped under all
+   * settings.
+   */
+  readonly isLinked: boolean;
+  /** Other containers wait for it to complete. */
+  readonly isJob: boolean;
+};
+
+/**
+ * A running container is started again and a stopped one stays stopped, unless `no-restart` or `revive-stopped` change
+ * it. A stopped one that its restart policy lets end may be a job.
+ */
+export function desiredEndStateOf(
+  container: Container,
+  { isLinked, isJob }: MemberRole,
+  settings: DesiredEndStateSettings,
+): DesiredEndState {
+  const { noRestart } = effectiveSettings(settings, labelValuesOf(container));
+  const isStarted = isAlive(container.state.status) || (settings.reviveStopped && !isLinked);
+  if (!isStarted || noRestart) return 'stopped';
+  if (isJob) return 'completed';
+  return !isAlive(container.state.status) && mayEnd(restartPolicyOf(container)) ? 'started' : 'running';
+}
+
+/** Whether the engine leaves a process ended that has exited with code 0. */
+function mayEnd({ Name }: RestartPolicy): boolean {
+  return Name !== 'always' && Name !== 'unless-stopped';
 }

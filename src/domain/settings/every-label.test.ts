@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { dropInPrefix, ownPrefix } from '../image/image-labels.ts';
-import { labelNames, type LabelName } from './table/label-table.ts';
-import { type LabelValues, readLabels } from './labels.ts';
+import { labelNames, type LabelName } from './table/service-options.ts';
+import { type LabelValues, readLabels } from './effective-settings.ts';
 
 type Row = {
   readonly text: string;

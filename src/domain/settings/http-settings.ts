@@ -1,3 +1,7 @@
+import { isJsonObject, isWholeNumber } from '../text/json.ts';
+import { putNewest } from '../text/plain-data.ts';
+import { printable } from '../text/printable.ts';
+
 /** The groups of endpoints, by the names that users give. */
 export const endpointGroups = [
   'health',
@@ -63,3 +67,279 @@ export type TokenSource =
   | { readonly kind: 'file'; readonly path: string };
 
 export type TlsFiles = { readonly certFile: string; readonly keyFile: string };
+
+/** The origins of web pages that are allowed: one, all subdomains of one (`https://*.example.com`), or all. */
+export type OriginPattern =
+  | { readonly kind: 'any' }
+  | { readonly kind: 'exact'; readonly origin: string }
+  | { readonly kind: 'subdomains'; readonly scheme: string; readonly domain: string; readonly port: string };
+
+/**
+ * Undefined if the text is not an origin: https://www.rfc-editor.org/rfc/rfc6454#section-7. Names of containers may
+ * have underscores, and browsers open them.
+ */
+export function parseOriginPattern(text: string): OriginPattern | undefined {
+  if (text === '*') return { kind: 'any' };
+  const [, scheme = '', wildcard, host = '', port = ''] =
+    /^(https?):\/\/(\*\.)?(\w(?:[\w.-]*\w)?|\[[\da-f:.]+\])(?::(\d{1,5}))?\/?$/i.exec(text) ?? [];
+  if (scheme === '' || host.includes('..') || Number(port) > 65_535) return undefined;
+  const normal = { scheme: scheme.toLowerCase(), port: port === defaultPorts[scheme.toLowerCase()] ? '' : port };
+  const domain = host.toLowerCase();
+  if (wildcard !== undefined) return domain.startsWith('[') ? undefined : { kind: 'subdomains', domain, ...normal };
+  return { kind: 'exact', origin: print(normal.scheme, domain, normal.port) };
+}
+
+/** Whether the `Origin` of a request is allowed. `null` and malformed origins are allowed only with `*`. */
+export function isAllowedOrigin(origin: string, patterns: readonly OriginPattern[]): boolean {
+  const given = parseOriginPattern(origin);
+  return patterns.some((pattern) => {
+    if (pattern.kind === 'any') return true;
+    if (given?.kind !== 'exact') return false;
+    if (pattern.kind === 'exact') return pattern.origin === given.origin;
+    const { scheme, domain, port } = pattern;
+    const [start, end] = [`${scheme}://`, `.${print('', domain, port).slice('://'.length)}`];
+    return (
+      given.origin.startsWith(start) && given.origin.endsWith(end) && given.origin.length > start.length + end.length
+    );
+  });
+}
+
+const defaultPorts: Readonly<Record<string, string>> = { http: '80', https: '443' };
+
+function print(scheme: string, host: string, port: string): string {
+  return `${scheme}://${host}${port === '' ? '' : `:${port}`}`;
+}
+
+/** A token of the HTTP API. `name` is its holder, if the file names one. */
+export type NamedToken = { readonly name: string | undefined; readonly token: string };
+
+/** `why` names the line, and never has content of the file. */
+type ReadTokens =
+  | { readonly kind: 'tokens'; readonly tokens: readonly NamedToken[] }
+  | { readonly kind: 'refused'; readonly why: string };
+
+/**
+ * The tokens in the text of a token file: one alone, or a line `NAME: TOKEN` for each holder. A line that begins with
+ * `#` is a comment. A token contains no space, so the space after the colon distinguishes the two:
+ * https://www.rfc-editor.org/rfc/rfc6750#section-2.1
+ */
+export function readTokens(text: string): ReadTokens {
+  const lines = text
+    .split(/\r\n?|\n/)
+    .map((line, index) => ({ text: line.trim(), number: index + 1 }))
+    .filter((line) => line.text !== '');
+  const written = lines.filter((line) => !line.text.startsWith('#'));
+  if (written.length === 0) {
+    const why = 'the file has no token';
+    return { kind: 'refused', why: lines.length === 0 ? why : `${why}: each of its lines is a comment` };
+  }
+  const tokens: NamedToken[] = [];
+  for (const { text: line, number } of written) {
+    const read = tokens.length === maxTokens ? tooMany : readLine(line, written.length === 1);
+    if (typeof read === 'string') return { kind: 'refused', why: `line ${number} ${read}` };
+    tokens.push(read);
+  }
+  return { kind: 'tokens', tokens };
+}
+
+/** Each request is compared with all tokens. */
+const maxTokens = 100;
+const tooMany = `is one token more than the ${maxTokens} that are possible`;
+
+/** A token, or the end of a sentence about the line. */
+function readLine(line: string, isOnly: boolean): NamedToken | string {
+  const [, name, token] = /^([^:]+):(?:\s+(.*))?$/s.exec(line) ?? [];
+  if (name === undefined) return isOnly ? { name: undefined, token: line } : unnamed;
+  if (token === undefined) return 'has a name without a token';
+  if (/\s/.test(token)) return 'has a token with a space in it';
+  return namePattern.test(name) ? { name, token } : badName;
+}
+
+const unnamed = 'is not NAME: TOKEN, as each line of several has to be';
+const namePattern = /^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,49}$/u;
+const badName = 'has a name that is not 1 to 50 letters, digits, spaces or . _ @ -';
+
+/** An IPv4 or IPv6 address as a number; an IPv4 address written inside an IPv6 one (`::ffff:10.0.0.1`) is IPv4. */
+type IpAddress = { readonly bits: 32 | 128; readonly value: bigint };
+
+/** An address or a range such as `10.0.0.0/8`. */
+export type IpRange = { readonly address: IpAddress; readonly prefix: number };
+
+/** Undefined for any text but one address. A zone (`fe80::1%eth0`) is dropped. */
+export function parseIpAddress(text: string): IpAddress | undefined {
+  if (text.length > longestAddress) return undefined;
+  const v4 = parseV4(text);
+  if (v4 !== undefined) return { bits: 32, value: v4 };
+  const v6 = parseV6(text.replace(/%[\w.-]+$/, ''));
+  if (v6 === undefined) return undefined;
+  return v6 >> 32n === mappedV4 ? { bits: 32, value: v6 & 0xffff_ffffn } : { bits: 128, value: v6 };
+}
+
+/** Undefined for any text but an address or a range in CIDR notation: https://www.rfc-editor.org/rfc/rfc4632 */
+export function parseIpRange(text: string): IpRange | undefined {
+  const [before = '', after, ...rest] = text.split('/');
+  const address = parseIpAddress(before);
+  if (address === undefined || rest.length > 0) return undefined;
+  if (after === undefined) return { address, prefix: address.bits };
+  const prefix = /^\d{1,3}$/.test(after) ? Number(after) - (isMapped(before, address) ? 96 : 0) : -1;
+  return prefix >= 0 && prefix <= address.bits ? { address, prefix } : undefined;
+}
+
+export function isInRange({ bits, value }: IpAddress, { address, prefix }: IpRange): boolean {
+  if (bits !== address.bits) return false;
+  const shift = BigInt(bits - prefix);
+  return value >> shift === address.value >> shift;
+}
+
+/** The canonical text of an address: https://www.rfc-editor.org/rfc/rfc5952 */
+export function formatIpAddress({ bits, value }: IpAddress): string {
+  if (bits === 32) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 0xffn).join('.');
+  const groups = Array.from({ length: 8 }, (_, index) => ((value >> BigInt(112 - 16 * index)) & 0xffffn).toString(16));
+  const [start, length] = longestRunOfZeros(groups);
+  if (length < 2) return groups.join(':');
+  return `${groups.slice(0, start).join(':')}::${groups.slice(start + length).join(':')}`;
+}
+
+/** Eight groups of four, or six and a dotted address, and a zone. */
+const longestAddress = 80;
+
+/** The first 96 bits of `::ffff:0:0/96`: https://www.rfc-editor.org/rfc/rfc4291#section-2.5.5.2 */
+const mappedV4 = 0xffffn;
+
+function isMapped(text: string, { bits }: IpAddress): boolean {
+  return bits === 32 && text.includes(':');
+}
+
+function parseV4(text: string): bigint | undefined {
+  const parts = text.split('.');
+  if (parts.length !== 4 || !parts.every((part) => /^(?:0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255)) {
+    return undefined;
+  }
+  let value = 0n;
+  for (const part of parts) value = (value << 8n) | BigInt(part);
+  return value;
+}
+
+function parseV6(text: string): bigint | undefined {
+  const [head = '', tail, ...rest] = text.split('::');
+  if (rest.length > 0) return undefined;
+  const left = groupsOf(head, tail === undefined);
+  const right = tail === undefined ? [] : groupsOf(tail, true);
+  if (left === undefined || right === undefined) return undefined;
+  const missing = 8 - left.length - right.length;
+  if (tail === undefined ? missing !== 0 : missing < 1) return undefined;
+  let value = 0n;
+  for (const group of [...left, ...Array.from({ length: missing }, () => 0n), ...right]) value = (value << 16n) | group;
+  return value;
+}
+
+/** A dotted address may replace the last two groups. */
+function groupsOf(text: string, isLast: boolean): readonly bigint[] | undefined {
+  if (text === '') return [];
+  const parts = text.split(':');
+  const dotted = isLast ? parseV4(parts.at(-1) ?? '') : undefined;
+  const plain = dotted === undefined ? parts : parts.slice(0, -1);
+  if (!plain.every((part) => /^[\da-f]{1,4}$/i.test(part))) return undefined;
+  const groups = plain.map((part) => BigInt(`0x${part}`));
+  return dotted === undefined ? groups : [...groups, dotted >> 16n, dotted & 0xffffn];
+}
+
+function longestRunOfZeros(groups: readonly string[]): readonly [start: number, length: number] {
+  let best: readonly [number, number] = [0, 0];
+  for (let start = 0; start < groups.length; start += 1) {
+    let end = start;
+    while (groups[end] === '0') end += 1;
+    if (end - start > best[1]) best = [start, end - start];
+  }
+  return best;
+}
+
+/** A signed-in browser. Nothing in it lets anybody in: it has only hashes of its cookie. */
+export type SessionRecord = {
+  readonly id: string;
+  /** Of the cookie in use, and of the one before it until the browser has taken the new one over. */
+  readonly keys: readonly SessionKey[];
+  /** The name of the token, or `password`. Absent: the token has no name. */
+  readonly by?: string;
+  readonly browser: string;
+  readonly address: string;
+  readonly sinceMs: number;
+  readonly usedMs: number;
+  /** Whether it outlives the browser. */
+  readonly isKept: boolean;
+  /** Whether the cookie is sent over TLS only. */
+  readonly isSecure: boolean;
+};
+
+/** Both in hex. `credential` binds the session to the token or password that it was exchanged for. */
+export type SessionKey = { readonly hash: string; readonly credential: string };
+
+/** One stored change. `place`: the part of the cookie's name that tells services of one host apart. */
+export type SessionChange =
+  | { readonly kind: 'session'; readonly session: SessionRecord }
+  | { readonly kind: 'ended'; readonly id: string }
+  | { readonly kind: 'place'; readonly name: string };
+
+/** More than a household has browsers. The one that was renewed least recently is dropped. */
+export const maxSessions = 100;
+
+export function sessionsOf(changes: readonly SessionChange[]): ReadonlyMap<string, SessionRecord> {
+  const sessions = new Map<string, SessionRecord>();
+  for (const change of changes) {
+    if (change.kind === 'ended') sessions.delete(change.id);
+    if (change.kind === 'session') putNewest(sessions, change.session.id, change.session, maxSessions);
+  }
+  return sessions;
+}
+
+export function placeOf(changes: readonly SessionChange[]): string | undefined {
+  return changes.findLast((change) => change.kind === 'place')?.name;
+}
+
+/** The smallest list of changes with the same result. */
+export function compactSessions(changes: readonly SessionChange[]): readonly SessionChange[] {
+  const name = placeOf(changes);
+  return [
+    ...(name === undefined ? [] : [{ kind: 'place', name } as const]),
+    ...[...sessionsOf(changes).values()].map((session) => ({ kind: 'session', session }) as const),
+  ];
+}
+
+/** Reads a record of the file. Undefined for any other value. */
+export function readSessionChange(value: unknown): SessionChange | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { kind, id, name } = value;
+  if (kind === 'ended') return isHex(id) ? { kind, id } : undefined;
+  if (kind === 'place') return isHex(name) ? { kind, name } : undefined;
+  const session = kind === 'session' ? readSession(value['session']) : undefined;
+  return session && { kind: 'session', session };
+}
+
+function readSession(value: unknown): SessionRecord | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { id, by, browser, address, sinceMs, usedMs, isKept, isSecure } = value;
+  const keys = Array.isArray(value['keys']) ? value['keys'].flatMap((key) => readKey(key) ?? []) : [];
+  if (!isHex(id) || keys.length === 0 || keys.length > 2 || !isWholeNumber(sinceMs) || !isWholeNumber(usedMs))
+    return undefined;
+  return {
+    id,
+    keys,
+    ...(typeof by === 'string' && { by: printable(by, 200) }),
+    browser: printable(typeof browser === 'string' ? browser : '', 200),
+    address: printable(typeof address === 'string' ? address : '', 50),
+    sinceMs,
+    usedMs,
+    isKept: isKept === true,
+    isSecure: isSecure === true,
+  };
+}
+
+function readKey(value: unknown): SessionKey | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { hash, credential } = value;
+  return isHex(hash) && isHex(credential) ? { hash, credential } : undefined;
+}
+
+function isHex(value: unknown): value is string {
+  return typeof value === 'string' && /^[\da-f]{8,64}$/.test(value);
+}

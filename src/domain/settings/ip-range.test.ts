@@ -1,7 +1,7 @@
 import { BlockList, isIP, SocketAddress } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { formatIpAddress, isInRange, parseIpAddress, parseIpRange } from './ip-range.ts';
+import { formatIpAddress, isInRange, parseIpAddress, parseIpRange } from './http-settings.ts';
 
 describe('parseIpAddress()', () => {
   test('reads what Node calls an IP address, and nothing else', () => {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { labelledSettings } from './labelled-settings.ts';
-import { defaultSettings } from './service-settings.ts';
-import { labelTable } from './table/label-table.ts';
+import { labelledSettings, defaultSettings } from './effective-settings.ts';
+import { labelTable } from './table/service-options.ts';
 
 const hooks = { ...defaultSettings, lifecycleHooks: true };
 

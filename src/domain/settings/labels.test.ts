@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyText } from '../../../test/support/any-text.ts';
 import type { Labels } from '../image/image-labels.ts';
-import { labelNames } from './table/label-table.ts';
-import { labelsInEffect, type LabelValues, readLabels as readLabelsOf, labelValuesOf } from './labels.ts';
+import { labelNames } from './table/service-options.ts';
+import { labelsInEffect, type LabelValues, readLabels as readLabelsOf, labelValuesOf } from './effective-settings.ts';
 
 /** By default, the image has no labels. */
 const readLabels = (labels: Labels, imageLabels: Labels | undefined = {}) => readLabelsOf(labels, imageLabels);

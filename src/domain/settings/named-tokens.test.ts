@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readTokens } from './named-tokens.ts';
+import { readTokens } from './http-settings.ts';
 
 test.each([
   ['secret\n', [{ name: undefined, token: 'secret' }]],

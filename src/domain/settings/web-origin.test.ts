@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isAllowedOrigin, parseOriginPattern, type OriginPattern } from './web-origin.ts';
+import { isAllowedOrigin, parseOriginPattern, type OriginPattern } from './http-settings.ts';
 
 describe('parseOriginPattern()', () => {
   test.each([

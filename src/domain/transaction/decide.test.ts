@@ -10,7 +10,7 @@ import {
 } from './facts.ts';
 import { decide } from './decide.ts';
 import { describe, expect, test } from 'vitest';
-import type { DesiredEndState } from '../settings/desired-end-state.ts';
+import type { DesiredEndState } from '../settings/effective-settings.ts';
 import { type ContainerStatus, isAlive } from '../container/container.ts';
 import type { RestartPolicy } from '../container/container-settings.ts';
 import { droppedName, failedName, keptName, parkedName, parseKeptName, successorName } from './transaction-names.ts';

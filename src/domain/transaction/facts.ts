@@ -1,6 +1,6 @@
 import type { ContainerStatus } from '../container/container.ts';
 import type { RestartPolicy } from '../container/container-settings.ts';
-import type { DesiredEndState } from '../settings/desired-end-state.ts';
+import type { DesiredEndState } from '../settings/effective-settings.ts';
 import { parseKeptName, parseTransactionName } from './transaction-names.ts';
 
 export type TransactionFacts = {

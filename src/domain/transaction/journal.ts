@@ -1,4 +1,4 @@
-import { desiredEndState, type DesiredEndState } from '../settings/desired-end-state.ts';
+import { desiredEndState, type DesiredEndState } from '../settings/effective-settings.ts';
 import type { RestartPolicy } from '../container/container-settings.ts';
 import { containerOwnLabels, journalPrefix, type Labels } from '../image/image-labels.ts';
 import type { JournaledMember } from './facts.ts';

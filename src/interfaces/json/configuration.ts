@@ -1,4 +1,4 @@
-import type { ServiceSettings } from '../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 
 /** The effective settings, and every option with the source of its value. */
 export type Configuration = {

@@ -8,7 +8,7 @@ import { createSystemClock } from '../../../src/adapters/process/clock.ts';
 import { createSandboxEngine } from '../../../sandbox/engine/engine.ts';
 import { createSandboxRegistry } from '../../../sandbox/registry/registry.ts';
 import { createApplication } from '../../../src/application/create-application.ts';
-import { defaultSettings } from '../../../src/domain/settings/service-settings.ts';
+import { defaultSettings } from '../../../src/domain/settings/effective-settings.ts';
 
 const [port, containers, images, warmUps, runs] = process.argv.slice(2).map(Number);
 const clock = createSystemClock();

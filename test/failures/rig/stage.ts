@@ -7,7 +7,7 @@ import type { Application } from '../../../src/application/application.ts';
 import { createApplication } from '../../../src/application/create-application.ts';
 import type { Container } from '../../../src/domain/container/container.ts';
 import type { Outside } from '../../../src/domain/outside/outside.ts';
-import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/service-settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/effective-settings.ts';
 import { createSandboxScene, type SandboxScene } from '../../support/scene/sandbox-outside.ts';
 
 /** A container by name, in the order in which they are run. */

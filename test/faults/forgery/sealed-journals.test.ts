@@ -6,7 +6,7 @@ import { openSeal } from '../../../src/adapters/process/seal.ts';
 import { createApplication } from '../../../src/application/create-application.ts';
 import { recoverTransactions } from '../../../src/application/recovery/recover.ts';
 import type { Seal } from '../../../src/domain/outside/outside.ts';
-import { defaultSettings } from '../../../src/domain/settings/service-settings.ts';
+import { defaultSettings } from '../../../src/domain/settings/effective-settings.ts';
 import { createSandboxScene, type SandboxScene } from '../../support/scene/sandbox-outside.ts';
 import { journalLabels, nobodysId } from '../rig/forgery/forgery.ts';
 

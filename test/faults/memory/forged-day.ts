@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { createApplication } from '../../../src/application/create-application.ts';
-import type { ServiceSettings } from '../../../src/domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../../src/domain/settings/effective-settings.ts';
 import type { ForgedName, Forgery } from '../rig/forgery/forgery.ts';
 import { faultsIn, runKilled, setStage, settings, type Shape, shapes, type Stage } from './stage.ts';
 import { makeStreet } from './street.ts';

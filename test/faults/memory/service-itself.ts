@@ -7,7 +7,7 @@ import type { Container } from '../../../src/domain/container/container.ts';
 import { finishVariable } from '../../../src/domain/self-update/helper.ts';
 import type { Instance, Outside } from '../../../src/domain/outside/outside.ts';
 import type { Session } from '../../../src/domain/run/session.ts';
-import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/service-settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/effective-settings.ts';
 import { isHelperName } from '../../../src/domain/transaction/transaction-names.ts';
 import { createSandboxScene, type SandboxScene } from '../../support/scene/sandbox-outside.ts';
 

@@ -2,11 +2,10 @@ import { recoverTransactions } from '../../../src/application/recovery/recover.t
 import { runTransaction } from '../../../src/application/transaction/run-transaction.ts';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import type { PlannedFault } from '../../../sandbox/engine/calls.ts';
-import type { DesiredEndState } from '../../../src/domain/settings/desired-end-state.ts';
+import { defaultSettings, type DesiredEndState } from '../../../src/domain/settings/effective-settings.ts';
 import { type Container, isAlive } from '../../../src/domain/container/container.ts';
 import { isFailedVersionTag } from '../../../src/domain/check/failed-version.ts';
 import type { OutcomeKind } from '../../../src/domain/run/session.ts';
-import { defaultSettings } from '../../../src/domain/settings/service-settings.ts';
 import { parseKeptName } from '../../../src/domain/transaction/transaction-names.ts';
 import type { PlannedTransaction } from '../../../src/domain/plan/planned-transaction.ts';
 import { createSandboxScene, type SandboxScene } from '../../support/scene/sandbox-outside.ts';

@@ -1,7 +1,7 @@
 import type { acceptedOptions } from '../../../src/config/table/accepted.ts';
 import { notificationOptions } from '../../../src/config/table/notifications.ts';
 import type { OptionKey } from '../../../src/config/table/options.ts';
-import type { LabelName } from '../../../src/domain/settings/table/label-table.ts';
+import type { LabelName } from '../../../src/domain/settings/table/service-options.ts';
 
 /** The test that shows the effect on containers of a real engine, or the reason why there is none. */
 export type Effect =

@@ -9,7 +9,7 @@ import { createInstance } from '../../../src/adapters/process/instance.ts';
 import type { Application } from '../../../src/application/application.ts';
 import { createApplication } from '../../../src/application/create-application.ts';
 import type { Inventory, TrackedContainer } from '../../../src/domain/inventory/inventory.ts';
-import { defaultSettings } from '../../../src/domain/settings/service-settings.ts';
+import { defaultSettings } from '../../../src/domain/settings/effective-settings.ts';
 import { catalogue } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
 import { pushImage } from '../../lab/registry/push.ts';

@@ -9,7 +9,7 @@ import { readVerificationKeys } from '../../../src/adapters/process/verification
 import { createApplication } from '../../../src/application/create-application.ts';
 import type { Engine } from '../../../src/domain/outside/outside.ts';
 import { parseImageReference, type Digest } from '../../../src/domain/image/image-reference.ts';
-import { defaultSettings } from '../../../src/domain/settings/service-settings.ts';
+import { defaultSettings } from '../../../src/domain/settings/effective-settings.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
 import type { Inspected } from '../../lab/engine/engine-client.ts';
 import { webServer } from '../../lab/registry/catalogue.ts';

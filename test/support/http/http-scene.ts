@@ -135,7 +135,7 @@ export const swaggerUi = join(
 );
 
 /** Present after `npm run build`; tests in a browser build their own. */
-const builtDashboard = fileURLToPath(new URL('../../../dist/dashboard/', import.meta.url));
+const builtDashboard = fileURLToPath(new URL('../../../dist/dashboard', import.meta.url));
 
 /** One request on a connection of its own. */
 export function ask(base: string, target: string, options: AskOptions = {}): Promise<Reply> {

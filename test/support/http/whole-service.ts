@@ -3,7 +3,7 @@ import { createSandboxRegistry, type SandboxRegistry } from '../../../sandbox/re
 import { createSystemClock } from '../../../src/adapters/process/clock.ts';
 import type { Application } from '../../../src/application/application.ts';
 import { createApplication } from '../../../src/application/create-application.ts';
-import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/service-settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/effective-settings.ts';
 import { createMetrics } from '../../../src/interfaces/metrics/metrics.ts';
 import { silentLog } from '../test-log.ts';
 import { type HttpScene, type SceneOptions, startHttp } from './http-scene.ts';

@@ -4,7 +4,7 @@ import { createSelectContainers, type SelectOrder } from '../../../src/applicati
 import { createUpdaterWarnings } from '../../../src/application/check/select/warnings.ts';
 import { listAll } from '../../../src/application/engine/list-all.ts';
 import type { ReadOnlyOutside } from '../../../src/domain/outside/outside.ts';
-import type { ServiceSettings } from '../../../src/domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../../src/domain/settings/effective-settings.ts';
 
 export type CheckOrder = SelectOrder & JudgeOrder;
 

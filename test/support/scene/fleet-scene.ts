@@ -8,7 +8,7 @@ import { ServiceError } from '../../../src/domain/text/errors.ts';
 import type { Swarm } from '../../../src/domain/outside/engine.ts';
 import type { Clock, Log, Engine } from '../../../src/domain/outside/outside.ts';
 import type { ServiceEvent } from '../../../src/domain/run/event.ts';
-import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/service-settings.ts';
+import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/effective-settings.ts';
 import type { VerificationKey } from '../../../src/domain/image/signature.ts';
 import { silentLog } from '../test-log.ts';
 

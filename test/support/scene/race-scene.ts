@@ -1,7 +1,7 @@
 import { createApplication } from '../../../src/application/create-application.ts';
 import type { ContainerRecipe } from '../../../src/domain/container/container-settings.ts';
 import type { Engine, Outside } from '../../../src/domain/outside/outside.ts';
-import { defaultSettings } from '../../../src/domain/settings/service-settings.ts';
+import { defaultSettings } from '../../../src/domain/settings/effective-settings.ts';
 import { createSandboxScene } from './sandbox-outside.ts';
 
 /** `web` runs version 1 of `app:1`, whose tag has moved on to version 2. `old` is its id. */

@@ -2,7 +2,7 @@ import type { Verdict, CheckSubject } from '../../../domain/check/verdict.ts';
 import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
 import type { RemoteImage, VerifiedImage } from '../../../domain/outside/registry.ts';
 import type { Digest, ImageReference } from '../../../domain/image/image-reference.ts';
-import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../../domain/settings/effective-settings.ts';
 import { describeHold } from '../../../domain/decision/decisions.ts';
 import {
   createSignatureJudge,

@@ -14,7 +14,7 @@ import { entryKeyOf } from '../../../domain/run/session.ts';
 import { unfinishedUpdates, type UnfinishedUpdate } from '../../../domain/recovery/unfinished-update.ts';
 import type { ImageReference } from '../../../domain/image/image-reference.ts';
 import { transactionMarksOf } from '../../../domain/transaction/transaction-mark.ts';
-import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../../domain/settings/effective-settings.ts';
 import { summaryOfService, type SwarmService } from '../../../domain/container/swarm-service.ts';
 import { listAll, type Listing } from '../../engine/list-all.ts';
 import { createReferenceReader, type ContainerReferences } from './container-references.ts';

@@ -4,7 +4,7 @@ import { otherUpdaters } from '../../../domain/check/other-updaters.ts';
 import type { Log, ReadOnlyOutside } from '../../../domain/outside/outside.ts';
 import type { Selection, WatchedContainer } from '../../../domain/check/selection.ts';
 import { scopeInForce } from '../../../domain/check/scope.ts';
-import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../../domain/settings/effective-settings.ts';
 import { labelsWithoutEffect, type SwarmService } from '../../../domain/container/swarm-service.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { createFirstTimes } from '../../async/remember.ts';

@@ -10,10 +10,10 @@ import { isImageId } from '../../../domain/check/container-reference.ts';
 import { hookCommand } from '../../../domain/health/hook.ts';
 import { tryParseImageReference } from '../../../domain/image/image-reference.ts';
 import { readJournal, transactionLabel, carriesJournal } from '../../../domain/transaction/journal.ts';
-import type { HookName } from '../../../domain/settings/table/container-labels.ts';
+import type { HookName } from '../../../domain/settings/table/service-options.ts';
 import type { TransactionMemory } from '../../../domain/transaction/memory/transaction-memory.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
-import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../../domain/settings/effective-settings.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import { parseTransactionName, transactionNamePrefix } from '../../../domain/transaction/transaction-names.ts';
 

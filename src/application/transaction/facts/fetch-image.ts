@@ -18,7 +18,7 @@ import { type Platform, sameArchitecture } from '../../../domain/image/platform.
 import type { PlannedMember } from '../../../domain/plan/planned-transaction.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
-import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../../domain/settings/effective-settings.ts';
 
 export type FetchContext = {
   readonly outside: Outside;

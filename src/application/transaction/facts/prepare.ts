@@ -20,12 +20,15 @@ import type { Endpoint, ContainerRecipe } from '../../../domain/container/contai
 import { recipeFor } from '../../../domain/container/recipe/container-recipe.ts';
 import { composeImageLabel, labelsToBe } from '../../../domain/container/recipe/config.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
-import type { HealthProbe } from '../../../domain/settings/values/health-probe.ts';
+import type { HealthProbe } from '../../../domain/settings/values/label-values.ts';
 import { digestOfRepository, engineReference, tryParseImageReference } from '../../../domain/image/image-reference.ts';
-import { effectiveSettings } from '../../../domain/settings/effective-settings.ts';
-import { labelValuesOf, readLabels } from '../../../domain/settings/labels.ts';
+import {
+  effectiveSettings,
+  labelValuesOf,
+  readLabels,
+  type ServiceSettings,
+} from '../../../domain/settings/effective-settings.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
-import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
 import type { PlannedMember, PlannedTransaction } from '../../../domain/plan/planned-transaction.ts';
 import { composeReferenceOf } from '../../../domain/plan/compose-file.ts';
 import { titleOfProbe, whyNotAskable } from '../../health/probe.ts';

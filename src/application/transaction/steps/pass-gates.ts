@@ -12,7 +12,7 @@ import { memberOf, type Performed, type StepContext } from './step-context.ts';
 import { isAlive } from '../../../domain/container/container.ts';
 import { formatDuration } from '../../../domain/text/duration.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
-import type { ServiceSettings } from '../../../domain/settings/service-settings.ts';
+import type { ServiceSettings } from '../../../domain/settings/effective-settings.ts';
 import { stopAndHealthPolicyOf } from '../../health/stop-and-health-policy.ts';
 
 /**

@@ -9,7 +9,7 @@ import {
   bindsDifference,
   configuredMountDifferences,
 } from './volumes.ts';
-import type { ServiceSettings } from '../../settings/service-settings.ts';
+import type { ServiceSettings } from '../../settings/effective-settings.ts';
 import { allKeys, compare, compareExactly, ownValue, type Difference, type Pair } from './difference.ts';
 
 /**

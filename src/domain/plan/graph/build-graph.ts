@@ -1,6 +1,6 @@
 import type { Container } from '../../container/container.ts';
 import { type ContainerLookup, createContainerLookup, type LinkedContainer } from '../../container/lookup.ts';
-import { labelValuesOf } from '../../settings/labels.ts';
+import { labelValuesOf } from '../../settings/effective-settings.ts';
 import { quoted } from '../../text/printable.ts';
 import { dependenciesOfId, type DependencyGraph } from './dependency-graph.ts';
 import { type HardDependency, hardDependencies } from './hard-dependencies.ts';

@@ -13,14 +13,14 @@ export type DeclaredOption =
   | ChoiceOption
   | ParsedOption<unknown>;
 
-export type BooleanOption = Shared<boolean> & {
+type BooleanOption = Shared<boolean> & {
   readonly kind: 'boolean';
   readonly default: boolean;
   /** Any value of the variable means true, as https://no-color.org requires. */
   readonly anyValueIsTrue?: boolean;
 };
 
-export type TextOption = Shared<string> & {
+type TextOption = Shared<string> & {
   readonly kind: 'text';
   readonly default: string | undefined;
   readonly accepts?: Acceptance;
@@ -60,7 +60,7 @@ export type ListOption = Shared<readonly string[]> & {
   readonly mayNameFile?: boolean;
 };
 
-export type ChoiceOption = Shared<string> & {
+type ChoiceOption = Shared<string> & {
   readonly kind: 'choice';
   /** In lower case. The case of the user's value does not matter. */
   readonly choices: readonly string[];
@@ -158,7 +158,7 @@ export const optionGroups = {
 export type OptionGroup = keyof typeof optionGroups;
 
 /** The type of an option's value, from its declaration. */
-export type ValueOf<O> = O extends { readonly kind: 'boolean' }
+type ValueOf<O> = O extends { readonly kind: 'boolean' }
   ? boolean
   : O extends { readonly kind: 'list' }
     ? readonly string[]
@@ -184,3 +184,46 @@ export type ValuesOf<Table> = { readonly [Key in keyof Table]: ValueOf<Table[Key
 export type ServiceOption = DeclaredOption & {
   readonly usedBy: 'check' | 'selection' | 'signature' | 'update' | 'replacement';
 };
+
+/** Options as they are written down, without the parts that their table shares, and without the usual parts. */
+export type OptionParts<Each extends DeclaredOption, Shared extends keyof Each> = Readonly<
+  Record<string, Parts<Each, Shared | 'default' | 'example'>>
+>;
+
+/** The options of a table of the domain. */
+export type ServiceOptionParts = OptionParts<ServiceOption, 'group' | 'usedBy'>;
+
+type Parts<Each, Optional extends keyof Each> = Each extends DeclaredOption
+  ? Omit<Each, Optional> & Partial<Pick<Each, Optional>>
+  : never;
+
+/**
+ * Completes the options of a table with the parts that they share, and with the usual parts: the variable of the flag's
+ * name, no value by default, `true` as the example of a boolean. An option's own parts take precedence.
+ */
+export function optionTable<
+  const Shared extends object,
+  Table extends Readonly<Record<string, Pick<DeclaredOption, 'kind' | 'flag'>>>,
+>(shared: Shared, table: Table): Completed<Shared, Table> {
+  const entries = Object.entries(table).map(([key, option]) => [key, { ...usualParts(option), ...shared, ...option }]);
+  // The same keys, each with its own entry and the other parts.
+  return Object.fromEntries(entries) as Completed<Shared, Table>;
+}
+
+type Completed<Shared, Table> = {
+  readonly [Key in keyof Table]: Omit<Shared & UsualParts<Table[Key]>, keyof Table[Key]> & Table[Key];
+};
+
+type UsualParts<Each> = Each extends { readonly kind: 'boolean' }
+  ? { readonly default: false; readonly example: 'true' }
+  : Each extends { readonly kind: 'list' }
+    ? { readonly default: readonly [] }
+    : Each extends { readonly kind: 'text' | 'integer' | 'duration' }
+      ? { readonly default: undefined }
+      : unknown;
+
+function usualParts({ kind, flag }: Pick<DeclaredOption, 'kind' | 'flag'>) {
+  const env = flag === undefined ? {} : { env: [flag.toUpperCase().replaceAll('-', '_')] };
+  if (kind === 'boolean') return { ...env, default: false, example: 'true' };
+  return { ...env, default: kind === 'list' ? [] : undefined };
+}

@@ -1,10 +1,8 @@
-import { checkOptions } from './check.ts';
-import { hookRules } from './hooks.ts';
-import type { ValuesOf, ServiceOption } from './option.ts';
-import { healthOptions } from './health.ts';
-import { selectionRules } from './selection.ts';
+import { checkOptions, selectionRules } from './check.ts';
+import { hookRules, healthOptions, updateRules } from './update.ts';
+import type { ValuesOf, ServiceOption, DeclaredLabel, OptionLabel } from './option.ts';
 import { tagRules, holdingBackRules } from './versions.ts';
-import { updateRules } from './update.ts';
+import * as kinds from '../values/label-values.ts';
 
 /** Every option of checks and updates. A new one needs an entry here and the code of its effect. */
 export const serviceOptions = {
@@ -17,7 +15,7 @@ export const serviceOptions = {
   ...hookRules,
 } as const;
 
-export type ServiceOptionKey = keyof typeof serviceOptions;
+type ServiceOptionKey = keyof typeof serviceOptions;
 
 export type ServiceOptionValues = ValuesOf<typeof serviceOptions>;
 
@@ -37,3 +35,144 @@ export const labelledEntries: readonly (readonly [LabelledKey, LabelledRule])[] 
 );
 
 type LabelledRule = ServiceOption & { readonly label: NonNullable<ServiceOption['label']> };
+
+type Labels = Readonly<Record<string, DeclaredLabel<unknown>>>;
+
+/** The labels without an option; the key of each is the name of its value in `LabelValues`. */
+export const containerLabels = {
+  enable: {
+    name: 'enable',
+    value: kinds.enabling,
+    fromImage: 'counts',
+    meaning: 'false: exclude this container; true: watch it also with --label-enable',
+    example: 'false',
+  },
+  /** If it is given, even empty, its names replace every other source of dependencies. */
+  dependsOn: {
+    name: 'depends-on',
+    value: kinds.containerNames,
+    fromImage: 'ignored',
+    meaning:
+      'Names of the containers that it depends on, separated by commas; replaces dependencies from other sources',
+    example: 'db,cache',
+  },
+  scope: {
+    name: 'scope',
+    value: kinds.scope,
+    fromImage: 'ignored',
+    meaning: "Assigns the container to the instance with this --scope; on Upkeep's own container, sets its scope",
+    example: 'staging',
+  },
+  stopSignal: {
+    name: 'stop-signal',
+    value: kinds.stopSignal,
+    fromImage: 'counts',
+    meaning: 'Signal that stops the container',
+    example: 'SIGINT',
+  },
+  health: {
+    name: 'health',
+    value: kinds.healthRule,
+    fromImage: 'ignored',
+    meaning: 'ignore: do not wait for its HEALTHCHECK; the new container must run for its health window',
+    example: 'ignore',
+  },
+  canary: {
+    name: 'canary',
+    value: kinds.booleanValue,
+    fromImage: 'ignored',
+    meaning:
+      'Update this container before the others that get the same new image, and the others only if its health check passes',
+    example: 'true',
+  },
+  fromRegistry: {
+    name: 'from-registry',
+    value: kinds.booleanValue,
+    fromImage: 'ignored',
+    meaning:
+      'true: its image is from the repository of its name, also where nothing else shows that; false: it was built here, and no registry is asked about it',
+    example: 'true',
+  },
+  /** Names of the targets that get messages; empty: none. */
+  notify: {
+    name: 'notify',
+    value: kinds.recipients,
+    fromImage: 'ignored',
+    meaning: 'Names of the notification targets for this container, separated by commas; off for none',
+    example: 'ops',
+  },
+} as const satisfies Labels;
+
+/** The commands of a container, each with the label of its timeout. */
+export const hookLabels = {
+  preCheck: {
+    command: hook('pre-check', {
+      meaning: 'Command to run in the container at the beginning of each run, with --enable-lifecycle-hooks',
+      example: '/hooks/check.sh',
+    }),
+    timeout: hookTimeout('pre-check', {
+      meaning: 'Timeout of pre-check in minutes; 1 by default, an hour at most; 0 means an hour',
+      example: '2',
+    }),
+  },
+  preUpdate: {
+    command: hook('pre-update', {
+      meaning: 'Command to run before the container is stopped for an update; exit code 75 defers the update',
+      example: '/hooks/backup.sh',
+    }),
+    timeout: hookTimeout('pre-update', { meaning: 'Timeout of pre-update; after it, the update fails', example: '10' }),
+  },
+  postUpdate: {
+    command: hook('post-update', {
+      meaning: 'Command to run in the new container after its health check',
+      example: '/hooks/warm-up.sh',
+    }),
+    timeout: hookTimeout('post-update', {
+      meaning: 'Timeout of post-update; after it, the update continues',
+      example: '5',
+    }),
+  },
+  postCheck: {
+    command: hook('post-check', { meaning: 'Command to run at the end of each run', example: '/hooks/report.sh' }),
+    timeout: hookTimeout('post-check', { meaning: 'Timeout of post-check', example: '30s' }),
+  },
+} as const;
+
+export type HookName = keyof typeof hookLabels;
+
+type Words = Pick<DeclaredLabel<unknown>, 'meaning' | 'example'>;
+
+function hook<const Name extends string>(name: Name, words: Words) {
+  return { name: `lifecycle.${name}`, value: kinds.command, fromImage: 'counts', ...words } as const;
+}
+
+function hookTimeout<const Name extends string>(name: Name, words: Words) {
+  return { name: `lifecycle.${name}-timeout`, value: kinds.hookTimeout, fromImage: 'counts', ...words } as const;
+}
+
+type Hooks = (typeof hookLabels)[keyof typeof hookLabels];
+
+/** A label of a container, without its prefix. */
+export type LabelName =
+  | (typeof serviceOptions)[LabelledKey]['label']['name']
+  | (typeof containerLabels)[keyof typeof containerLabels]['name']
+  | Hooks['command' | 'timeout']['name'];
+
+type NamedLabel = DeclaredLabel<unknown> & { readonly name: LabelName };
+
+/** Every label, once, in the order of the docs. */
+export const labelTable: readonly NamedLabel[] = [
+  ...Object.values(containerLabels),
+  ...labelledEntries.map(([, rule]) => labelOfRule(rule)),
+  ...Object.values(hookLabels).flatMap(({ command, timeout }) => [command, timeout]),
+];
+
+export const labelNames: readonly LabelName[] = labelTable.map(({ name }) => name);
+
+function labelOfRule(rule: ServiceOption & { readonly label: OptionLabel<unknown> }): NamedLabel {
+  const { label, flag = '', example } = rule;
+  const note = label.note === undefined ? '' : `; ${label.note}`;
+  const meaning = label.meaning ?? `Like --${flag}, for this container${note}`;
+  // The names of the labels in the table of rules are the type's members.
+  return { ...label, name: label.name as LabelName, meaning, example: label.example ?? example };
+}

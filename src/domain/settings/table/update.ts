@@ -1,5 +1,14 @@
-import { keepTime, longestKeepMs, booleanValue, booleanOrEmpty } from '../values/label-values.ts';
-import { optionTable, type ServiceOptionParts } from './option-table.ts';
+import {
+  keepTime,
+  longestKeepMs,
+  booleanValue,
+  booleanOrEmpty,
+  healthProbe,
+  waitTime,
+  userId,
+  type HealthProbe,
+} from '../values/label-values.ts';
+import { optionTable, type ServiceOptionParts } from './option.ts';
 
 const dayMs = 86_400_000;
 
@@ -136,5 +145,103 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
       'Update one container first if three or more get the same new image, or if one of several has the label canary. The others follow after it has passed its health check, and are not updated if it is rolled back',
     example: 'false',
     usedBy: 'update',
+  },
+} as const satisfies ServiceOptionParts);
+
+const noProbe: HealthProbe = { kind: 'none' };
+
+/** Options of the stop of an old container and the health check of a new one. */
+export const healthOptions = optionTable({ group: 'update', usedBy: 'replacement' }, {
+  stopTimeoutMs: {
+    kind: 'duration',
+    flag: 'stop-timeout',
+    short: 't',
+    env: ['STOP_TIMEOUT', 'TIMEOUT'],
+    default: 30_000,
+    minMs: 0,
+    maxMs: dayMs,
+    meaning: 'Time that a container has to stop before it is killed; its own stop timeout overrides this',
+    example: '1m30s',
+    label: {
+      name: 'stop-timeout',
+      value: waitTime,
+      fromImage: 'counts',
+      effect: 'overrides',
+      meaning: 'Time that it has to stop before it is killed; 1h at most',
+      example: '90s',
+    },
+  },
+  gateWindowMs: {
+    kind: 'duration',
+    flag: 'health-window',
+    default: 10_000,
+    minMs: 0,
+    maxMs: dayMs,
+    meaning:
+      'Time that a new container must run without a restart before the old one is removed; a HEALTHCHECK and a probe must also pass',
+    example: '30s',
+    isCommon: true,
+    label: { name: 'health-window', value: waitTime, fromImage: 'counts', effect: 'overrides', note: '1h at most' },
+  },
+  gateTimeoutMs: {
+    kind: 'duration',
+    flag: 'health-timeout',
+    defaultMeaning: 'from the times of the HEALTHCHECK, at least 100s',
+    minMs: 1000,
+    maxMs: dayMs,
+    meaning: 'Time that a new container has to become healthy before the update is rolled back',
+    example: '5m',
+    label: { name: 'health-timeout', value: waitTime, fromImage: 'counts', effect: 'overrides', note: '1h at most' },
+  },
+  healthProbe: {
+    kind: 'parsed',
+    flag: 'health-probe',
+    placeholder: 'PROBE',
+    default: noProbe,
+    defaultMeaning: 'none',
+    value: healthProbe,
+    meaning:
+      'Probe that a new container must pass before the old one is removed: http://:PORT/PATH or tcp://:PORT at its own address, or exec:COMMAND inside it',
+    example: 'http://:8080/healthz',
+    label: {
+      name: 'health-probe',
+      value: healthProbe,
+      fromImage: 'ignored',
+      effect: 'overrides',
+      note: 'none for no probe',
+    },
+  },
+} as const satisfies ServiceOptionParts);
+
+/** The largest id that Docker accepts: https://github.com/moby/sys/blob/user/v0.4.0/user/user.go */
+const largestId = 2_147_483_647;
+
+/** Options of the commands that run inside containers around checks and updates. */
+export const hookRules = optionTable({ group: 'hooks', usedBy: 'replacement' }, {
+  lifecycleHooks: {
+    kind: 'boolean',
+    flag: 'enable-lifecycle-hooks',
+    env: ['LIFECYCLE_HOOKS'],
+    meaning: 'Run the commands in the lifecycle labels of containers, inside the containers',
+  },
+  lifecycleUserId: {
+    kind: 'integer',
+    flag: 'lifecycle-uid',
+    defaultMeaning: "the container's own",
+    min: 0,
+    max: largestId,
+    meaning: 'User id for hooks; 0 is root',
+    example: '1000',
+    label: { name: 'lifecycle.uid', value: userId, fromImage: 'ignored', effect: 'overrides' },
+  },
+  lifecycleGroupId: {
+    kind: 'integer',
+    flag: 'lifecycle-gid',
+    defaultMeaning: "the user's own",
+    min: 0,
+    max: largestId,
+    meaning: 'Group id for hooks; 0 is root',
+    example: '1000',
+    label: { name: 'lifecycle.gid', value: userId, fromImage: 'ignored', effect: 'overrides' },
   },
 } as const satisfies ServiceOptionParts);

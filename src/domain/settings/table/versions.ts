@@ -1,28 +1,26 @@
 import {
-  type PolicySetting,
   tagPattern,
   tagPatternOfLabel,
-  type TagPatternSetting,
   tagPolicy,
   tagPolicyOfLabel,
   approval,
   approvalOfLabel,
   window,
   windowOfLabel,
-  type WindowSetting,
-} from '../values/versions.ts';
-import {
-  type Annotations,
   annotations,
   annotationsOfLabel,
-  type Identities,
   identities,
   identitiesOfLabel,
-  type Signers,
   signers,
   signersOfLabel,
-} from '../values/signatures.ts';
-import { optionTable, type ServiceOptionParts } from './option-table.ts';
+  type PolicySetting,
+  type TagPatternSetting,
+  type WindowSetting,
+  type Annotations,
+  type Identities,
+  type Signers,
+} from '../values/versions.ts';
+import { optionTable, type ServiceOptionParts } from './option.ts';
 import type { ApprovalFrom } from '../../decision/decisions.ts';
 
 const ownTagOnly: PolicySetting = { kind: 'digest' };

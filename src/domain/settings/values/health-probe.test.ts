@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyText } from '../../../../test/support/any-text.ts';
-import { formatHealthProbe, type HealthProbe, parseHealthProbe, probeTitle } from './health-probe.ts';
+import { formatHealthProbe, type HealthProbe, parseHealthProbe, probeTitle } from './label-values.ts';
 
 const port = fc.integer({ min: 1, max: 65_535 });
 const pathCharacter = fc.constantFrom(..."azAZ09-._~!$&'()*+,;=:@%/?");

@@ -1,12 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  annotations,
-  annotationsOfLabel,
-  identities,
-  identitiesOfLabel,
-  signers,
-  signersOfLabel,
-} from './signatures.ts';
+import { annotations, annotationsOfLabel, identities, identitiesOfLabel, signers, signersOfLabel } from './versions.ts';
 
 const many = (item: (n: number) => string) => Array.from({ length: 21 }, (_, n) => item(n)).join(',');
 

@@ -1,10 +1,12 @@
 import { readTagFilter, readTagPolicy, type TagFilter, type TagPolicy } from '../../image/choose-tag.ts';
 import type { ValueKind } from './label-values.ts';
-import { type ApprovalFrom, readApproval } from '../../decision/decisions.ts';
+import { readApproval, type ApprovalFrom } from '../../decision/decisions.ts';
 import { parseWindows, type Window } from '../../decision/windows.ts';
+import { repositoryKey, tryParseImageReference } from '../../image/image-reference.ts';
+import type { AllowedIdentity, RequiredAnnotation } from '../../image/signature.ts';
 
 /** An unreadable label. It counts as a value, so that the option does not replace it. */
-export type UnreadableRule = { readonly kind: 'unreadable'; readonly text: string; readonly fault: string };
+type UnreadableRule = { readonly kind: 'unreadable'; readonly text: string; readonly fault: string };
 
 const tooLong: UnreadableRule = { kind: 'unreadable', text: '…', fault: 'the label is too long' };
 
@@ -100,4 +102,148 @@ function readWindow(text: string): WindowSetting {
   if (text.toLowerCase() === 'always') return { kind: 'always' };
   const windows = parseWindows(text);
   return 'fault' in windows ? { kind: 'unreadable', text, fault: windows.fault } : { kind: 'windows', text, windows };
+}
+
+/**
+ * The signature that a new image needs: by any key, by one of these keys, or none. `isAsked`: the container's own label
+ * asks for it, so that it is also needed if no key is given.
+ */
+export type Signers =
+  | { readonly kind: 'any'; readonly isAsked?: true }
+  | { readonly kind: 'keys'; readonly names: readonly string[] }
+  | { readonly kind: 'off' }
+  | UnreadableRule;
+
+export const signers: ValueKind<Signers> = {
+  accepted: 'any, off, or at most 20 names of keys of --verify-key, separated by commas',
+  parse: readSigners,
+  print: (value) =>
+    value.kind === 'keys' ? value.names.join(',') : value.kind === 'unreadable' ? value.text : value.kind,
+};
+
+/** The same for a label. One that cannot be read, also an empty one, holds updates back. */
+export const signersOfLabel: ValueKind<Signers> = {
+  ...signers,
+  parse: (text) => {
+    const read = readSigners(text);
+    if (read === undefined) return unreadable(text, `it is not ${signers.accepted}`);
+    return read.kind === 'any' ? { ...read, isAsked: true } : read;
+  },
+  tooLong: unreadable('…', 'it is too long'),
+};
+
+/** Names of other repositories under which an image may be signed. */
+export type Identities =
+  | { readonly kind: 'identities'; readonly text: string; readonly allowed: readonly AllowedIdentity[] }
+  | UnreadableRule;
+
+/** Of an option, by the repository of the image. */
+export const identities: ValueKind<Identities> = {
+  accepted:
+    'at most 20 pairs REPOSITORY=NAME, separated by commas, such as mirror.example/app=ghcr.io/team/app or cache.example/*=docker.io/*',
+  parse: (text) => readIdentities(text, readPair),
+  print: printText,
+};
+
+/** Of a label, for the image of the container: the names alone. One that cannot be read, also an empty one, allows none. */
+export const identitiesOfLabel: ValueKind<Identities> = {
+  accepted: 'at most 20 names of repositories, separated by commas, such as ghcr.io/team/app',
+  parse: (text) => readIdentities(text, readName) ?? unreadable(text, `it is not ${identitiesOfLabel.accepted}`),
+  print: printText,
+  tooLong: unreadable('…', 'it is too long'),
+};
+
+/** Annotations that a signature must have, all of them. `isAsked`: the container's own label asks for them. */
+export type Annotations =
+  | {
+      readonly kind: 'annotations';
+      readonly text: string;
+      readonly required: readonly RequiredAnnotation[];
+      readonly isAsked?: true;
+    }
+  | UnreadableRule;
+
+export const annotations: ValueKind<Annotations> = {
+  accepted: 'at most 20 annotations NAME=VALUE, separated by commas, such as env=prod',
+  parse: readAnnotations,
+  print: printText,
+};
+
+/** The same for a label. One that cannot be read, also an empty one, holds updates back. */
+export const annotationsOfLabel: ValueKind<Annotations> = {
+  ...annotations,
+  parse: (text) => {
+    const read = readAnnotations(text);
+    return read === undefined ? unreadable(text, `it is not ${annotations.accepted}`) : { ...read, isAsked: true };
+  },
+  tooLong: unreadable('…', 'it is too long'),
+};
+
+const mostItems = 20;
+
+function unreadable(text: string, fault: string): UnreadableRule {
+  return { kind: 'unreadable', text, fault: text === '' ? 'it is empty' : fault };
+}
+
+function printText({ text }: { readonly text: string }): string {
+  return text === '' ? 'none' : text;
+}
+
+/** A key is named after its file, so the name may contain any character but a separator. */
+const keyName = /^[^,/\p{C}]{1,255}$/u;
+
+function readSigners(text: string): Exclude<Signers, UnreadableRule> | undefined {
+  const word = text.toLowerCase();
+  if (word === 'any' || word === 'off') return { kind: word };
+  const names = itemsOf(text);
+  return names?.every((name) => keyName.test(name)) ? { kind: 'keys', names } : undefined;
+}
+
+function itemsOf(text: string): readonly string[] | undefined {
+  const items = [...new Set(text.split(',').map((item) => item.trim()))];
+  return items.length <= mostItems && !items.includes('') ? items : undefined;
+}
+
+function readIdentities(text: string, read: (item: string) => AllowedIdentity | undefined): Identities | undefined {
+  const items = itemsOf(text);
+  const allowed = items?.flatMap((item) => read(item) ?? []) ?? [];
+  return items === undefined || allowed.length < items.length
+    ? undefined
+    : { kind: 'identities', text: items.join(','), allowed };
+}
+
+function readPair(item: string): AllowedIdentity | undefined {
+  const [left = '', right = '', ...others] = item.split('=').map((part) => part.trim());
+  const [repository, name] = [readRepository(left), readRepository(right)];
+  if (others.length > 0 || repository === undefined || name === undefined) return undefined;
+  return repository.endsWith('/') === name.endsWith('/') ? { repository, name } : undefined;
+}
+
+function readName(item: string): AllowedIdentity | undefined {
+  const name = readRepository(item);
+  return name === undefined || name.endsWith('/') ? undefined : { repository: undefined, name };
+}
+
+/** The full name, which ends with a slash for all repositories below it. */
+function readRepository(text: string): string | undefined {
+  const stem = text.endsWith('/*') ? text.slice(0, -1) : undefined;
+  const below = 'x/x';
+  // A tag cannot follow a tag or a digest, so the text has none.
+  const reference = tryParseImageReference(`${stem === undefined ? text : stem + below}:x`);
+  if (reference === undefined) return undefined;
+  const name = repositoryKey(reference);
+  return stem === undefined ? name : name.slice(0, -below.length);
+}
+
+/** A value may have any character but a comma. */
+const annotation = /^([^=,\p{C}]{1,200})=([^,\p{C}]{1,1000})$/u;
+
+function readAnnotations(text: string): Extract<Annotations, { kind: 'annotations' }> | undefined {
+  const items = itemsOf(text);
+  const required = items?.flatMap((item): readonly RequiredAnnotation[] => {
+    const [, name = '', value = ''] = annotation.exec(item) ?? [];
+    return name.trim() === '' || value.trim() === '' ? [] : [[name.trim(), value.trim()]];
+  });
+  if (items === undefined || required === undefined || required.length < items.length) return undefined;
+  return { kind: 'annotations', text: items.join(','), required };
 }

@@ -3,8 +3,7 @@ import { type CheckSubject, unknownVerdict, type Verdict, verdict } from '../../
 import type { FailedServiceVersion } from '../../outside/engine.ts';
 import type { VerifiedImage } from '../../outside/registry.ts';
 import { parseDigest } from '../../image/image-reference.ts';
-import { readLabels } from '../../settings/labels.ts';
-import type { ServiceSettings } from '../../settings/service-settings.ts';
+import { readLabels, type ServiceSettings } from '../../settings/effective-settings.ts';
 import { formatPlatform, type Platform } from '../../image/platform.ts';
 import { quoted } from '../../text/printable.ts';
 import { isJob } from './refuse-service.ts';

@@ -3,7 +3,7 @@ import { createCommandScene } from '../../../../test/support/scene/command-scene
 import { createSandboxScene } from '../../../../test/support/scene/sandbox-outside.ts';
 import { createApplication } from '../../../application/create-application.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
-import { defaultSettings } from '../../../domain/settings/service-settings.ts';
+import { defaultSettings } from '../../../domain/settings/effective-settings.ts';
 import { logStart } from './start-lines.ts';
 
 async function bannerOf(follows: boolean) {

@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import {
   formatIpAddress,
-  type IpRange,
   isInRange,
   parseIpAddress,
   parseIpRange,
-} from '../../../domain/settings/ip-range.ts';
+  type IpRange,
+  type HttpSettings,
+} from '../../../domain/settings/http-settings.ts';
 import type { Log } from '../../../domain/outside/outside.ts';
-import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
 
 /** Client of a request, direct or behind trusted proxies. */
 export type Client = {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isAllowedOrigin, parseOriginPattern } from '../../../domain/settings/web-origin.ts';
+import { isAllowedOrigin, parseOriginPattern } from '../../../domain/settings/http-settings.ts';
 
 /** Access to the API for web pages of other origins. */
 export type Cors = {

@@ -8,7 +8,7 @@ import {
   type SessionKey,
   type SessionRecord,
   sessionsOf,
-} from '../../../domain/settings/session-records.ts';
+} from '../../../domain/settings/http-settings.ts';
 import type { SessionStorage } from '../service/parts.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { KnownTokens } from './auth.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { SessionRecord } from '../../../domain/settings/session-records.ts';
+import type { SessionRecord } from '../../../domain/settings/http-settings.ts';
 import { replyFields, toTimestamp } from '../../json/timestamps.ts';
 import { createClientReader } from '../guards/client-address.ts';
 import { foreignPage, isFromOwnPage } from '../guards/cors.ts';

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { anyText } from '../../../../test/support/any-text.ts';
-import { parseIpAddress } from '../../../domain/settings/ip-range.ts';
+import { parseIpAddress } from '../../../domain/settings/http-settings.ts';
 import { parseTimestamp } from '../../json/timestamps.ts';
 import { createClientReader } from '../guards/client-address.ts';
 import { createCors } from '../guards/cors.ts';

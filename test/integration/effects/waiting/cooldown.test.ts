@@ -7,7 +7,7 @@ import { createProber } from '../../../../src/adapters/probe/prober.ts';
 import { createSystemClock } from '../../../../src/adapters/process/clock.ts';
 import { createInstance } from '../../../../src/adapters/process/instance.ts';
 import { createApplication } from '../../../../src/application/create-application.ts';
-import { defaultSettings } from '../../../../src/domain/settings/service-settings.ts';
+import { defaultSettings } from '../../../../src/domain/settings/effective-settings.ts';
 import { webServer } from '../../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../../lab/describe-in-lab.ts';
 import { silentLog } from '../../../support/test-log.ts';
