@@ -45,8 +45,8 @@ const floors: readonly Floor[] = [
   },
   {
     folder: 'src/adapters/forge',
-    mayImport: ['src/domain/', 'node:', ...waysThroughProxies, 'markdown-it'],
-    because: 'it uses the proxy connections of `oci`; markdown-it is loaded only when used',
+    mayImport: ['src/domain/', 'node:', 'src/adapters/oci/transport/', 'markdown-it'],
+    because: 'it uses the connections of `oci`; markdown-it is loaded only when used',
   },
   {
     folder: 'src/adapters/notify',

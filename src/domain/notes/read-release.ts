@@ -314,7 +314,9 @@ function pointsOf(breaking: readonly Breaking[], sections: readonly Section[]): 
   const chosen = order.flatMap((title) => items(sections.filter((one) => title.test(plainStart(one.title)))));
   const all = items(sections);
   const rest = all.length > 0 ? all : sections.flatMap(({ body }) => linesOf(body)).slice(0, 1);
-  const texts = [...breaking, ...chosen, ...rest].map(({ text }) => short(text, maxPoint));
+  const told = new Set(breaking.map(({ text }) => text));
+  const others = [...chosen, ...rest].filter(({ text }) => !told.has(short(withoutMark(text), maxHit)));
+  const texts = [...breaking, ...others].map(({ text }) => short(text, maxPoint));
   return [...new Set(texts.filter((text) => text !== ''))];
 }
 
