@@ -13,7 +13,7 @@ import type { RecoveryOrder } from './recovery/recover.ts';
 import type { Rehearsal } from './transaction/rehearse.ts';
 import type { ServiceError } from '../domain/text/errors.ts';
 import type { Inventory, UnwatchedTracked } from '../domain/inventory/inventory.ts';
-import type { UnmatchedFilter } from '../domain/check/filters.ts';
+import type { UnmatchedFilter } from '../domain/check/selection.ts';
 import type { UpdatePlan } from '../domain/plan/update-plan.ts';
 
 /** The service's use cases. Commands and routes call only these. */

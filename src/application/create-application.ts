@@ -1,7 +1,7 @@
 import type { CheckRequest } from '../domain/run/session.ts';
 import type { ServiceEvent, RecoveredTransaction, RecoveryReport } from '../domain/run/event.ts';
 import type { DecisionRecord } from '../domain/decision/decisions.ts';
-import type { SeenTag } from '../domain/check/seen-tag.ts';
+import type { SeenTag } from '../domain/check/sightings.ts';
 import type { SharedRecords, Outside, Clock, Log } from '../domain/outside/outside.ts';
 import type { ServiceSettings } from '../domain/settings/effective-settings.ts';
 import { plainName } from '../domain/transaction/transaction-names.ts';

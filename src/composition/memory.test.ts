@@ -15,7 +15,13 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { createTestLog } from '../../test/support/test-log.ts';
 import { createSandboxScene } from '../../test/support/scene/sandbox-outside.ts';
 import { createApplication } from '../application/create-application.ts';
-import { compactSeenTags, readSeenTag, type SeenTag, toMonotonicClock, toWallClock } from '../domain/check/seen-tag.ts';
+import {
+  compactSeenTags,
+  readSeenTag,
+  type SeenTag,
+  toMonotonicClock,
+  toWallClock,
+} from '../domain/check/sightings.ts';
 import { defaultSettings } from '../domain/settings/effective-settings.ts';
 import { openMemory } from './memory.ts';
 

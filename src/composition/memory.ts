@@ -5,7 +5,7 @@ import type { Memory } from '../application/create-application.ts';
 import { compactChecks, readStoredCheck } from '../application/inventory/stored-checks.ts';
 import type { HistoryEntry } from '../application/events/history.ts';
 import { compactHistory, readHistoryEntry } from '../application/events/kept-history.ts';
-import { compactSeenTags, readSeenTag } from '../domain/check/seen-tag.ts';
+import { compactSeenTags, readSeenTag } from '../domain/check/sightings.ts';
 import { compactRecords, readDecisionRecord } from '../domain/decision/decisions.ts';
 import { compactSessions, readSessionChange, type SessionChange } from '../domain/settings/http-settings.ts';
 import type { Outside, SharedRecords } from '../domain/outside/outside.ts';

@@ -6,7 +6,7 @@ import { runTransaction } from '../../src/application/transaction/run-transactio
 import type { ContainerOutcome, OutcomeKind } from '../../src/domain/run/session.ts';
 import { defaultSettings, type ServiceSettings } from '../../src/domain/settings/effective-settings.ts';
 import { fnv64 } from '../../src/domain/text/plain-data.ts';
-import type { PlannedTransaction } from '../../src/domain/plan/planned-transaction.ts';
+import type { PlannedTransaction } from '../../src/domain/plan/update-plan.ts';
 import { createSandboxScene, type SandboxScene } from '../support/scene/sandbox-outside.ts';
 import { faultsIn, setStage, settings as stageSettings, shapes, type Stage, startAgain } from './memory/stage.ts';
 

@@ -1,19 +1,21 @@
 import { addTo } from '../../domain/text/plain-data.ts';
 import { formatReference, type Digest, type ImageReference } from '../../domain/image/image-reference.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
-import { judgeFailure } from '../../domain/check/failed-check.ts';
-import type { ImageIndex } from '../../domain/container/lookup.ts';
-import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
-import { formatPlatform, sameArchitecture, type Platform } from '../../domain/image/platform.ts';
-import { ageOf, eligibleOlderDigests, type Sighting, type Now } from '../../domain/check/sightings.ts';
 import {
+  judgeFailure,
   judgeContent,
   judgeDigest,
   judgeStranger,
   ownDigest,
   strangeDigests,
+  judgeOlderDigest,
+  seenSince,
   type Content,
 } from '../../domain/check/staleness.ts';
+import type { ImageIndex } from '../../domain/container/lookup.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import { formatPlatform, sameArchitecture, type Platform } from '../../domain/image/platform.ts';
+import { ageOf, eligibleOlderDigests, type Sighting, type Now } from '../../domain/check/sightings.ts';
 import type { CheckSubject, Verdict } from '../../domain/check/verdict.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { undefinedIfDeleted, type FindCandidate } from './newer/find-candidate.ts';
@@ -23,7 +25,6 @@ import type { CooldownClock } from './newer/cooldown-clock.ts';
 import type { TagSightings } from './newer/tag-sightings.ts';
 import type { RemoteImage } from '../../domain/outside/registry.ts';
 import { remember } from '../async/remember.ts';
-import { judgeOlderDigest, seenSince } from '../../domain/check/older-digest.ts';
 
 export type Question = {
   readonly subject: CheckSubject;

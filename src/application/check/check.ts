@@ -2,11 +2,10 @@ import { readOwnWays, type Listing } from '../engine/list-all.ts';
 import { obsoleteFailures, failedVersionsIn, type FailedVersion } from '../../domain/check/failed-version.ts';
 import { isContainer, type EngineRuns } from '../../domain/run/session.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
-import type { UnmatchedFilter } from '../../domain/check/filters.ts';
+import type { UnmatchedFilter, WatchedContainer } from '../../domain/check/selection.ts';
 import type { MadePlan } from '../../domain/plan/update-plan.ts';
-import type { WatchedContainer } from '../../domain/check/selection.ts';
 import { effectiveSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import { judgeWithoutRegistry } from '../../domain/check/staleness.ts';
+import { judgeWithoutRegistry, judgeFailure } from '../../domain/check/staleness.ts';
 import { unknownVerdict, type Verdict, type CheckSubject } from '../../domain/check/verdict.ts';
 import type { UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
 import { askRegistries, type Question } from './ask-registry.ts';
@@ -30,7 +29,6 @@ import {
   whyHeldByLabel,
 } from '../../domain/swarm/update/service-verdict.ts';
 import type { ServiceListing } from '../engine/service-listing.ts';
-import { judgeFailure } from '../../domain/check/failed-check.ts';
 import type { ImageSummary } from '../../domain/container/container.ts';
 import { labelsOfImage, type ImageIndex } from '../../domain/container/lookup.ts';
 import { sameRepository, tryParseImageReference } from '../../domain/image/image-reference.ts';

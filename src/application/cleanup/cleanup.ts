@@ -7,7 +7,7 @@ import { hasValidSeal, readJournal } from '../../domain/transaction/journal.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { formatReference, tryParseImageReference } from '../../domain/image/image-reference.ts';
 import { type Successor, type SupersededImage, supersededImages } from '../../domain/cleanup/superseded-images.ts';
-import { getsFreshVolumes } from '../../domain/plan/replacement-options.ts';
+import { getsFreshVolumes } from '../../domain/plan/replacement.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
 import { anonymousVolumeNames } from '../../domain/container/recipe/volumes.ts';

@@ -2,7 +2,7 @@ import { readContainerReference, type ContainerReference } from '../../domain/ch
 import type { ContainerSummary, ImageSummary } from '../../domain/container/container.ts';
 import { emptyListing, everyEntry, type EngineListing } from '../../domain/inventory/engine-listing.ts';
 import { labelsOfImage, noImageLabels, type ImageLabelsOf } from '../../domain/container/lookup.ts';
-import { createImageRule } from '../../domain/check/image-selection.ts';
+import { createImageRule, scopeInForce } from '../../domain/check/watch-rules.ts';
 import type { Inventory, LastCheck, TrackedContainer, UnfinishedTracked } from '../../domain/inventory/inventory.ts';
 import {
   haveSameLinks,
@@ -11,7 +11,6 @@ import {
 } from '../../domain/inventory/listed-dependencies.ts';
 import type { Instance, Seal } from '../../domain/outside/outside.ts';
 import { createSelector, type UnwatchedContainer, type WatchedContainer } from '../../domain/check/selection.ts';
-import { scopeInForce } from '../../domain/check/scope.ts';
 import type { ServiceSettings, LabelledSetting } from '../../domain/settings/effective-settings.ts';
 import { trackContainer, trackImages, type UncheckedContainer } from '../../domain/inventory/tracked-container.ts';
 import { transactionMarksOf } from '../../domain/transaction/transaction-mark.ts';

@@ -1,7 +1,6 @@
 import { readContainerReference } from '../../domain/check/container-reference.ts';
-import { createImageRule } from '../../domain/check/image-selection.ts';
+import { createImageRule, scopeInForce } from '../../domain/check/watch-rules.ts';
 import { selectContainers, type WatchedContainer, selectByImage } from '../../domain/check/selection.ts';
-import { scopeInForce } from '../../domain/check/scope.ts';
 import { labelsOfImage, noImageLabels } from '../../domain/container/lookup.ts';
 import { everyEntry, type EngineListing } from '../../domain/inventory/engine-listing.ts';
 import type { UnwatchedTracked } from '../../domain/inventory/inventory.ts';

@@ -6,7 +6,7 @@ import { percentOf, type ServiceEvent } from '../../domain/run/event.ts';
 import { fleetKeyOf, type Request, type ContainerOutcome, type UpdatePhase } from '../../domain/run/session.ts';
 import type { Inventory } from '../../domain/inventory/inventory.ts';
 import type { Clock, Log } from '../../domain/outside/outside.ts';
-import { isLeftForAutoRemove } from '../../domain/plan/replaceable.ts';
+import { isLeftForAutoRemove } from '../../domain/plan/replacement.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { sentence } from '../../domain/text/printable.ts';
 import type { Application } from '../application.ts';

@@ -1,4 +1,4 @@
-import { failedInAnother, withCanaries } from '../../domain/plan/canary.ts';
+import { failedInAnother, withCanaries } from '../../domain/plan/order.ts';
 import type { ContainerSummary, Container } from '../../domain/container/container.ts';
 import { withoutKept } from '../../domain/rollback/kept-containers.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
@@ -7,14 +7,16 @@ import { quoted } from '../../domain/text/printable.ts';
 import { imageLabelsIn } from '../../domain/container/lookup.ts';
 import { monitoredOnly, whyOptedOut } from '../../domain/check/selection.ts';
 import type { ServiceSettings, SelfUpdate } from '../../domain/settings/effective-settings.ts';
-import { planUpdate, type MadePlan, type RefusedContainer } from '../../domain/plan/update-plan.ts';
-import type { StaleContainer } from '../../domain/plan/planned-transaction.ts';
+import {
+  planUpdate,
+  affectedBy,
+  type MadePlan,
+  type RefusedContainer,
+  type StaleContainer,
+} from '../../domain/plan/update-plan.ts';
 import type { CheckReport } from '../check/check.ts';
 import { listAll, readOwnWays, type Listing } from '../engine/list-all.ts';
-import { buildDependencyGraph } from '../../domain/plan/graph/build-graph.ts';
-import type { DependencyGraph } from '../../domain/plan/graph/dependency-graph.ts';
-import type { SoftOptions } from '../../domain/plan/graph/soft-dependencies.ts';
-import { affectedBy } from '../../domain/plan/planned-restarts.ts';
+import { buildDependencyGraph, type DependencyGraph, type SoftOptions } from '../../domain/plan/dependency-graph.ts';
 import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
 import { unlessBroken } from '../engine/object-error.ts';
 

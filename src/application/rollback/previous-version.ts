@@ -1,4 +1,4 @@
-import { suggestionFor } from '../../domain/check/filters.ts';
+import { suggestionFor } from '../../domain/check/selection.ts';
 import { failedVersionsIn, failedVersionsOf } from '../../domain/check/failed-version.ts';
 import { indexImages, labelsOfImage } from '../../domain/container/lookup.ts';
 import { versionOf } from '../../domain/image/image-labels.ts';
@@ -23,7 +23,7 @@ import {
 } from '../../domain/rollback/former-version.ts';
 import { type Journal, transactionLabel } from '../../domain/transaction/journal.ts';
 import { quoted } from '../../domain/text/printable.ts';
-import type { StaleContainer } from '../../domain/plan/planned-transaction.ts';
+import type { StaleContainer } from '../../domain/plan/update-plan.ts';
 import { imageOf } from '../engine/image-configs.ts';
 import { needsSignature, verifyImage } from '../check/newer/require-signature.ts';
 

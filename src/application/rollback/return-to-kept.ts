@@ -8,8 +8,7 @@ import { carrierOf, readLastUpdate } from '../../domain/rollback/former-version.
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, UpdatePhase } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
-import type { PlannedTransaction } from '../../domain/plan/planned-transaction.ts';
+import type { UpdatePlan, PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { requirePermissions } from '../engine/permissions.ts';
 import { passGate } from '../health/health.ts';

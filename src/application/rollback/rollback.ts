@@ -3,7 +3,7 @@ import { indexImages } from '../../domain/container/lookup.ts';
 import type { RollbackOptions, ContainerOutcome, Session } from '../../domain/run/session.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import type { StaleContainer } from '../../domain/plan/planned-transaction.ts';
+import type { StaleContainer } from '../../domain/plan/update-plan.ts';
 import { forgetFailures, rememberFailures } from '../transaction/failed-versions.ts';
 import { listAll } from '../engine/list-all.ts';
 import type { InRun } from '../check/part-of-run.ts';

@@ -1,8 +1,7 @@
 import type { Log, Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import { keepOrderOf } from '../../domain/plan/replacement-options.ts';
-import { startOrderOf } from '../../domain/plan/start-order.ts';
-import type { PlannedMember, PlannedTransaction } from '../../domain/plan/planned-transaction.ts';
+import { keepOrderOf, startOrderOf } from '../../domain/plan/replacement.ts';
+import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import { opened, type OpenTransaction } from './facts/open-transaction.ts';
 import { memberFromPlan } from './facts/member-from.ts';
 import type { PreparedTransaction } from './facts/prepare.ts';

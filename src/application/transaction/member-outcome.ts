@@ -1,8 +1,8 @@
 import { defined } from '../../domain/text/plain-data.ts';
 import { describeWithRemedy } from '../../domain/text/errors.ts';
 import { isAlive } from '../../domain/container/container.ts';
-import { composeFileRemark } from '../../domain/plan/compose-file.ts';
-import type { PlannedMember, PlannedTransaction } from '../../domain/plan/planned-transaction.ts';
+import { composeFileRemark } from '../../domain/plan/replacement.ts';
+import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import { downtimeOf, type ContainerOutcome, type OutcomeKind } from '../../domain/run/session.ts';
 import { stepKey } from '../../domain/transaction/step.ts';
 import { howToPermit, permissions } from '../../domain/outside/permission.ts';

@@ -1,8 +1,7 @@
 import { describeWithRemedy } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
-import type { PlannedTransaction } from '../../domain/plan/planned-transaction.ts';
+import type { UpdatePlan, PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import type { OpenTransaction } from './facts/open-transaction.ts';
 import { beginTransaction } from './begin-transaction.ts';
 import { type PreparedTransaction, prepareTransaction } from './facts/prepare.ts';

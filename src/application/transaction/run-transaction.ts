@@ -4,7 +4,7 @@ import type { TransactOptions } from './transact-options.ts';
 import type { Outside, Clock } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, UpdatePhase, PhaseTimes } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import type { PlannedTransaction } from '../../domain/plan/planned-transaction.ts';
+import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import { announceEnd, announcePhase, announceStart } from './announce.ts';
 import { failuresOf, rememberFailures } from './failed-versions.ts';
 import { linksOf, describeLostLinks } from './lost-links.ts';

@@ -1,8 +1,8 @@
 import { addTo } from '../../domain/text/plain-data.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import { newImageOf } from '../../domain/plan/canary.ts';
-import type { PlannedMember, PlannedTransaction } from '../../domain/plan/planned-transaction.ts';
+import { newImageOf } from '../../domain/plan/order.ts';
+import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { imageOf } from '../engine/image-configs.ts';

@@ -3,10 +3,15 @@ import { describeError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import type { CanaryGroup, UpdatePlan } from '../../domain/plan/update-plan.ts';
-import type { PlannedMember, PlannedTransaction, Requirement } from '../../domain/plan/planned-transaction.ts';
-import { judgeCanary, newImageOf, type CanaryVerdict } from '../../domain/plan/canary.ts';
-import type { NetworkOrder } from '../../domain/plan/network-order.ts';
+import type {
+  CanaryGroup,
+  UpdatePlan,
+  PlannedMember,
+  PlannedTransaction,
+  Requirement,
+  PlannedRestart,
+} from '../../domain/plan/update-plan.ts';
+import { judgeCanary, newImageOf, type CanaryVerdict, type NetworkOrder } from '../../domain/plan/order.ts';
 import { fetchWhenBack, isUnpulled } from './fetch-ahead.ts';
 import type { ImagesAhead } from '../transaction/facts/prepare.ts';
 import { createSlots } from '../async/concurrency.ts';
@@ -14,7 +19,6 @@ import { runTransaction, type RunTransaction, type TransactionRun } from '../tra
 import { isAlive, type Container } from '../../domain/container/container.ts';
 import { healthDeadlineMs, passGate } from '../health/health.ts';
 import { stopAndHealthPolicyOf, longestPendingStopMs } from '../health/stop-and-health-policy.ts';
-import type { PlannedRestart } from '../../domain/plan/planned-restarts.ts';
 import { announceEnd, announcePhase, announceStart } from '../transaction/announce.ts';
 import { createStopTimes } from '../transaction/facts/stop-times.ts';
 

@@ -1,6 +1,6 @@
 import type { UpdateRequest, ContainerOutcome, Session, Trigger, Outcomes } from '../../domain/run/session.ts';
 import { describeError, isBusy, ServiceError } from '../../domain/text/errors.ts';
-import { refuseUnmatched } from '../../domain/check/filters.ts';
+import { refuseUnmatched, type WatchedContainer } from '../../domain/check/selection.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { readLabels, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import type { MadePlan, UpdatePlan } from '../../domain/plan/update-plan.ts';
@@ -20,7 +20,7 @@ import { fetchAhead, isUnpulled } from './fetch-ahead.ts';
 import type { ImagesAhead } from '../transaction/facts/prepare.ts';
 import type { HandedOver } from '../transaction/run-transaction.ts';
 import { mapConcurrently, type SharedUse } from '../async/concurrency.ts';
-import { orderByNetwork } from '../../domain/plan/network-order.ts';
+import { orderByNetwork } from '../../domain/plan/order.ts';
 import { updateBesideServices, withoutServices } from '../swarm/update-services.ts';
 import type { FailedVersion } from '../../domain/check/failed-version.ts';
 import { parseKeptName } from '../../domain/transaction/transaction-names.ts';
@@ -28,7 +28,6 @@ import { cleanUpImages, removeOldVolumes } from '../cleanup/cleanup.ts';
 import { removeOverdue } from '../cleanup/kept-containers.ts';
 import { forgetFailures } from '../transaction/failed-versions.ts';
 import type { Labels } from '../../domain/image/image-labels.ts';
-import type { WatchedContainer } from '../../domain/check/selection.ts';
 import { runHook, titleOf } from '../health/hooks.ts';
 
 type Update = (request: InRun<UpdateRequest>, signal?: AbortSignal) => Promise<Session>;

@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { containerSummary } from '../../../test/support/scene/builders.ts';
 import { tryParseImageReference } from '../image/image-reference.ts';
 import { defaultSettings } from '../settings/effective-settings.ts';
-import { applyFilters } from './filters.ts';
-import { selectContainers } from './selection.ts';
+import { applyFilters, selectContainers } from './selection.ts';
 
 describe('applyFilters()', () => {
   const selection = selectContainers(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { containerSummary } from '../../../test/support/scene/builders.ts';
 import { readContainerReference } from './container-reference.ts';
-import { createImageRule } from './image-selection.ts';
+import { createImageRule } from './watch-rules.ts';
 import { selectContainers, selectByImage } from './selection.ts';
 import { defaultSettings } from '../settings/effective-settings.ts';
 

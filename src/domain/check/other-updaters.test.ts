@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { containerSummary, type SummaryParts } from '../../../test/support/scene/builders.ts';
-import { otherUpdaters } from './other-updaters.ts';
+import { otherUpdaters } from './other-managers.ts';
 
 const self = containerSummary('upkeep', { image: 'registry.test/upkeep:1' });
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { containerSummary, type SummaryParts } from '../../../test/support/scene/builders.ts';
 import { selectContainers, whyOptedOut } from './selection.ts';
-import { scopeInForce } from './scope.ts';
-import type { SelectionSettings } from './watch-rules.ts';
+import { scopeInForce, type SelectionSettings } from './watch-rules.ts';
 import { defaultSettings } from '../settings/effective-settings.ts';
 
 const unscoped: SelectionSettings = { ...defaultSettings, scope: '' };

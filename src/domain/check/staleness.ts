@@ -10,12 +10,13 @@ import {
   type ImageReference,
 } from '../image/image-reference.ts';
 import { formatDuration, printTime } from '../text/duration.ts';
-import { type FailedVersion, userTags } from './failed-version.ts';
-import type { Hold } from '../decision/decisions.ts';
+import { userTags, type FailedVersion } from './failed-version.ts';
+import { holdOfFailure, type Hold } from '../decision/decisions.ts';
 import { digestsOf, type ImageIndex } from '../container/lookup.ts';
 import { quoted } from '../text/printable.ts';
-import type { Age } from './sightings.ts';
-import { freshReason, registryDigest, type CheckSubject, unknownVerdict, type Verdict, verdict } from './verdict.ts';
+import type { Age, Sighting } from './sightings.ts';
+import { freshReason, registryDigest, unknownVerdict, verdict, type CheckSubject, type Verdict } from './verdict.ts';
+import { describeWithRemedy, ServiceError, type ErrorCode } from '../text/errors.ts';
 
 /** The verdict without a registry. Undefined if the tag's digest must be requested from the registry. */
 export function judgeWithoutRegistry(subject: CheckSubject, images: ImageIndex): Verdict | undefined {
@@ -215,7 +216,7 @@ function isPodmansLocalName({ registry }: ImageReference): boolean {
 }
 
 /** Whether the container's image has one of the digests. */
-export function isRunning({ imageId, image }: CheckSubject, digests: readonly Digest[]): boolean {
+function isRunning({ imageId, image }: CheckSubject, digests: readonly Digest[]): boolean {
   const own: readonly string[] = [imageId, ...(image === undefined ? [] : digestsOf(image))];
   return digests.some((digest) => own.includes(digest));
 }
@@ -251,4 +252,81 @@ function judgeNewer(
 function wholeUnits(ms: number): number {
   const unit = ms < 60_000 ? 1000 : 60_000;
   return Math.floor(ms / unit) * unit;
+}
+
+/** How the newer of two images of a tag is known: by the tag itself, or only by build times. */
+type Order = 'known' | { readonly ownCreatedAtMs: number | undefined };
+
+/**
+ * The verdict with an earlier digest of the tag. Undefined if that digest may not be applied or is not newer than the
+ * running one. A digest that failed before ends the search and is not tried again.
+ */
+export function judgeOlderDigest(
+  subject: CheckSubject,
+  young: Verdict,
+  earlier: Content,
+  images: ImageIndex,
+  order: Order,
+): Verdict | undefined {
+  const { status, failedVersion, cooldown } = judgeContent(subject, earlier, images);
+  if (status === 'held' && failedVersion !== undefined) return { ...young, failedVersion };
+  if (status !== 'stale' || !isNewer(earlier.latest, order)) return undefined;
+  const name = quoted(familiarReference(subject.reference));
+  const reason = `The newest image of ${name} is too young for the cooldown, and the tag keeps moving: ${shortDigest(earlier.latest.digest)} is old enough`;
+  const { latest: instead } = earlier;
+  const chosen = { insteadDigest: instead.digest, instead, eligibleAtMs: undefined, cooldown, failedVersion };
+  const { hold: _, ...rest } = young;
+  return { ...rest, status: 'stale', reason, ...chosen };
+}
+
+/** Earlier dates come from reproducible builds and carry no information. */
+const firstRealDateMs = Date.UTC(1980, 0, 2);
+
+function isNewer({ createdAtMs }: RemoteImage, order: Order): boolean {
+  if (order === 'known') return true;
+  const { ownCreatedAtMs = 0 } = order;
+  return createdAtMs !== undefined && ownCreatedAtMs >= firstRealDateMs && createdAtMs > ownCreatedAtMs;
+}
+
+/** Sightings of the tag after the running digest; undefined if the running digest was never seen. */
+export function seenSince(subject: CheckSubject, seen: readonly Sighting[]): readonly Sighting[] | undefined {
+  const own = seen.findLastIndex(({ digest }) => isRunning(subject, [digest]));
+  return own === -1 ? undefined : seen.slice(own + 1);
+}
+
+/** The verdict on a failed request. `platform` is given if the request was for a platform's content. */
+export function judgeFailure(
+  subject: Pick<CheckSubject, 'image'> & Partial<CheckSubject>,
+  error: unknown,
+  platform?: Platform,
+): Verdict {
+  const known = error instanceof ServiceError ? error : undefined;
+  return {
+    ...unknownVerdict(explain(error, platform) + waitOf(error), subject, describeWithRemedy(error)),
+    hold: holdOfFailure(known?.code),
+    ...(known?.retryAfterMs !== undefined && { retryAfterMs: known.retryAfterMs }),
+  };
+}
+
+const explanations: Partial<Record<ErrorCode, string>> = {
+  'registry-denied':
+    'The registry refuses access: the credentials are missing, wrong or expired, or there is no such image',
+  'registry-not-found': 'The registry has no such image or tag',
+  'registry-rate-limited': 'The registry limits requests',
+  'registry-unreachable': 'The registry cannot be reached',
+  'registry-invalid': 'The registry sent an invalid answer',
+  timeout: 'The registry did not answer in time',
+};
+
+function explain(error: unknown, platform: Platform | undefined): string {
+  if (!(error instanceof ServiceError)) return 'The check failed';
+  if (error.code === 'registry-not-found' && platform !== undefined) {
+    return `The tag has no image for ${formatPlatform(platform)}`;
+  }
+  return explanations[error.code] ?? 'The check failed';
+}
+
+function waitOf(error: unknown): string {
+  const waitMs = error instanceof ServiceError ? error.retryAfterMs : undefined;
+  return waitMs === undefined ? '' : `; it asks to wait ${formatDuration(waitMs)}`;
 }

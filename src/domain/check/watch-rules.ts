@@ -1,11 +1,13 @@
 import type { ContainerSummary } from '../container/container.ts';
 import { carriesAny, type Labels } from '../image/image-labels.ts';
-import { ownEnable, type LabelValues, type ServiceSettings } from '../settings/effective-settings.ts';
+import { ownEnable, readLabels, type LabelValues, type ServiceSettings } from '../settings/effective-settings.ts';
 import { anyOf, namePattern, type NamePattern } from '../text/name-pattern.ts';
 import { quoted } from '../text/printable.ts';
 import { isLeftOver, isParkedName, parseKeptName } from '../transaction/transaction-names.ts';
-import { type ManagedCandidate, whyManagedElsewhere } from './other-managers.ts';
-import type { UnwatchedReason } from './unwatched.ts';
+import { whyManagedElsewhere, type ManagedCandidate } from './other-managers.ts';
+import type { ContainerReference } from './container-reference.ts';
+import { familiarReference, formatReference, matchesReference } from '../image/image-reference.ts';
+import type { ImageLabelsOf } from '../container/lookup.ts';
 
 /** The options that select the watched containers. */
 export type SelectionSettings = Pick<
@@ -28,7 +30,7 @@ export type SelectionSettings = Pick<
  */
 export const swarmTaskLabel = 'com.docker.swarm.task.id';
 
-export type Rules = Omit<SelectionSettings, 'names' | 'disableContainers'> & {
+type Rules = Omit<SelectionSettings, 'names' | 'disableContainers'> & {
   readonly isNamed: NamePattern;
   readonly isDisabled: NamePattern;
 };
@@ -115,4 +117,91 @@ function whyNotInThisState({ status }: ContainerSummary, rules: Rules): Unwatche
     case 'dead':
       return { reason: 'is being removed' };
   }
+}
+
+/** Why containers of an image are not watched; undefined when they are. The text follows the container's name. */
+export type ImageRule = (read: ContainerReference) => string | undefined;
+
+/** Rule from the options that select containers by image; undefined without such options. */
+export function createImageRule(
+  settings: Pick<ServiceSettings, 'monitorImageNames' | 'skipImageNames'>,
+): ImageRule | undefined {
+  const { monitorImageNames, skipImageNames } = settings;
+  if (monitorImageNames.length + skipImageNames.length === 0) return undefined;
+  const isSkipped = imagePattern(skipImageNames);
+  const isMonitored = monitorImageNames.length === 0 ? () => true : imagePattern(monitorImageNames);
+  return (read) => {
+    if (isSkipped(read)) return 'runs an image of skip-image-names';
+    return isMonitored(read) ? undefined : 'runs an image that is not among monitor-image-names';
+  };
+}
+
+/**
+ * Matches images by name, with or without a tag, or by a pattern for the whole name with its tag. The name may be
+ * short, full, or as the container has it.
+ */
+function imagePattern(texts: readonly string[]): (read: ContainerReference) => boolean {
+  const matches = anyOf(texts.map(namePattern));
+  return (read) => {
+    if (read.kind === 'unknown') return matches(read.text);
+    const { text, reference } = read;
+    const names = [familiarReference(reference), formatReference(reference), text];
+    return names.some(matches) || texts.some((each) => matchesReference(each, reference));
+  };
+}
+
+type ScopeSource = {
+  /** Configured scope; undefined: none. */
+  readonly scope: string | undefined;
+  readonly containers: readonly ContainerSummary[];
+  readonly imageLabelsOf: ImageLabelsOf;
+  /** The id of the container that we run in. */
+  readonly ownId: string | undefined;
+};
+
+/**
+ * The effective scope, empty for unscoped: the configured one (`none` means unscoped), else the scope of Upkeep's own
+ * container.
+ */
+export function scopeInForce({ scope, containers, imageLabelsOf, ownId }: ScopeSource): string {
+  if (scope !== undefined) return scope === 'none' ? '' : scope;
+  const own = ownId === undefined ? undefined : containers.find(({ id }) => id === ownId);
+  return (own && readLabels(own.labels, imageLabelsOf(own)).wishes.scope) ?? '';
+}
+
+/** The kinds of reasons why a container is not watched. */
+export type UnwatchedKind = keyof typeof remedies;
+
+/** The remedy for each kind. */
+const remedies = {
+  'disabled by label': 'remove its label upkeep.enable=false',
+  'not enabled by label': 'give it the label upkeep.enable=true',
+  'other scope': 'start Upkeep with its scope, or change its label upkeep.scope',
+  'not named': 'add its name to the command of Upkeep',
+  excluded: 'change the options that exclude it by name, label or image',
+  stopped: 'start it, or start Upkeep with --include-stopped',
+  restarting: 'wait until it runs, or start Upkeep with --include-restarting',
+  'other manager': 'update it with its manager, or give it the label upkeep.enable=true',
+  'swarm task': 'update its service with docker service update',
+} as const;
+
+/**
+ * `reason` follows the container's name. Without a kind the container cannot be watched at all: it is part of an
+ * update, it has no image, or it is being removed.
+ */
+export type UnwatchedReason = { readonly reason: string; readonly kind?: UnwatchedKind };
+
+type UnwatchedCount = {
+  readonly reason: UnwatchedKind;
+  readonly count: number;
+  readonly remedy: string;
+};
+
+/** The number of each kind, the largest first. */
+export function countUnwatched(omissions: readonly UnwatchedReason[]): readonly UnwatchedCount[] {
+  const counts = new Map<UnwatchedKind, number>();
+  for (const { kind } of omissions) if (kind !== undefined) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  return [...counts]
+    .map(([reason, count]) => ({ reason, count, remedy: remedies[reason] }))
+    .toSorted((one, other) => other.count - one.count);
 }

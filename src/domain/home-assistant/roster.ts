@@ -1,4 +1,4 @@
-import type { UnwatchedKind } from '../check/unwatched.ts';
+import type { UnwatchedKind } from '../check/watch-rules.ts';
 import type { Inventory, UnwatchedTracked } from '../inventory/inventory.ts';
 import { fleetKeyOf, shownName } from '../run/session.ts';
 import { type ContainerEntity, type Entities, entityOf } from './entities.ts';

@@ -2,7 +2,7 @@ import type { LabelledSetting } from '../settings/effective-settings.ts';
 import type { ContainerStatus, HealthStatus } from '../container/container.ts';
 import type { UnfinishedUpdate } from '../recovery/unfinished-update.ts';
 import type { Hold, CandidateKind } from '../decision/decisions.ts';
-import type { UnwatchedReason } from '../check/unwatched.ts';
+import type { UnwatchedReason } from '../check/watch-rules.ts';
 import type { ImageVersions } from '../image/image-labels.ts';
 import type { EntryKind, PastOutcome } from '../run/session.ts';
 import type { ServiceMode, SwarmUpdateStatus } from '../container/swarm-service.ts';

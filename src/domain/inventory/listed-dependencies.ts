@@ -1,7 +1,6 @@
 import type { ContainerSummary } from '../container/container.ts';
 import { createContainerLookup, type LinkedContainer } from '../container/lookup.ts';
-import { dependenciesOf } from '../plan/graph/build-graph.ts';
-import type { SoftOptions } from '../plan/graph/soft-dependencies.ts';
+import { dependenciesOf, type SoftOptions } from '../plan/dependency-graph.ts';
 import { withoutKept } from '../rollback/kept-containers.ts';
 import type { WatchedContainer } from '../check/selection.ts';
 

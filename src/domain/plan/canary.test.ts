@@ -1,9 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { digestOf, idOf, inspectedContainer } from '../../../test/support/scene/builders.ts';
-import { judgeCanary, newImageOf, withCanaries } from './canary.ts';
-import type { UpdatePlan } from './update-plan.ts';
-import type { PlannedMember, PlannedTransaction } from './planned-transaction.ts';
+import { judgeCanary, newImageOf, withCanaries } from './order.ts';
+import type { UpdatePlan, PlannedMember, PlannedTransaction } from './update-plan.ts';
 
 type Sketch = {
   readonly name: string;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { digestOf, inspectedContainer } from '../../../test/support/scene/builders.ts';
 import { defaultSettings } from '../settings/effective-settings.ts';
-import { buildDependencyGraph } from './graph/build-graph.ts';
+import { buildDependencyGraph } from './dependency-graph.ts';
 import { planUpdate } from './update-plan.ts';
 
 const count = 6000;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { containerSummary, inspectedContainer, type SummaryParts } from '../../../test/support/scene/builders.ts';
 import type { ContainerReach } from '../container/container.ts';
-import { networkCarriers, orderByNetwork } from './network-order.ts';
-import type { PlannedTransaction } from './planned-transaction.ts';
+import { networkCarriers, orderByNetwork } from './order.ts';
+import type { PlannedTransaction } from './update-plan.ts';
 
 function reach(parts: Partial<ContainerReach>): Pick<SummaryParts, 'reach'> {
   return { reach: { ports: [], networks: [], mounts: [], ...parts } };

@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { inspectedContainer, type ContainerParts } from '../../../test/support/scene/builders.ts';
 import type { MountPoint } from '../container/container-settings.ts';
 import { longestKeepMs } from '../settings/values/label-values.ts';
-import { getsFreshVolumes, type KeepContext, keepOrderOf } from './replacement-options.ts';
-import { startOrderOf } from './start-order.ts';
+import { getsFreshVolumes, keepOrderOf, startOrderOf, type KeepContext } from './replacement.ts';
 
 const order = (parts: ContainerParts, startFirst = true, mounts: readonly MountPoint[] = []) => {
   const container = inspectedContainer('web', parts);

@@ -2,8 +2,12 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type ContainerParts, digestOf, idOf, inspectedContainer } from '../../../test/support/scene/builders.ts';
 import type { Container, ContainerStatus } from '../container/container.ts';
-import { buildDependencyGraph } from './graph/build-graph.ts';
-import { hardDependenciesOfId, replacedTogetherWith, dependenciesOfId } from './graph/dependency-graph.ts';
+import {
+  buildDependencyGraph,
+  hardDependenciesOfId,
+  replacedTogetherWith,
+  dependenciesOfId,
+} from './dependency-graph.ts';
 import { defaultSettings } from '../settings/effective-settings.ts';
 import { planUpdate, type PlanInput, type UpdatePlan } from './update-plan.ts';
 

@@ -1,13 +1,26 @@
-import { desiredEndStateOf } from '../settings/effective-settings.ts';
+import {
+  desiredEndStateOf,
+  type DesiredEndState,
+  type DesiredEndStateSettings,
+} from '../settings/effective-settings.ts';
 import type { Container } from '../container/container.ts';
-import { awaitedJobs, replacedTogetherWith } from './graph/dependency-graph.ts';
+import {
+  awaitedJobs,
+  replacedTogetherWith,
+  conditionalOn,
+  dependenciesOfId,
+  hardDependenciesOfId,
+  strongComponents,
+  type DependencyGraph,
+} from './dependency-graph.ts';
 import type { PlannedService } from '../swarm/update/service-update.ts';
-import { type PlannedRestart, planRestarts, type RestartsInput } from './planned-restarts.ts';
 import type { OwnWays } from '../self-update/own-ways.ts';
 import { quoted } from '../text/printable.ts';
-import { type ReplacementContext, whyNotReplaceable } from './replaceable.ts';
-import type { PlannedTransaction, StaleContainer } from './planned-transaction.ts';
-import { groupsOf, inOrder, type Endings, transactionOf } from './plan-transactions.ts';
+import { whyNotReplaceable, type ReplacementContext } from './replacement.ts';
+import type { ComposeCondition } from '../container/lookup.ts';
+import type { VerifiedImage } from '../outside/registry.ts';
+import type { Digest } from '../image/image-reference.ts';
+import { addTo } from '../text/plain-data.ts';
 
 /** The steps of an update as data: printable, and testable without an engine. */
 export type UpdatePlan = {
@@ -131,4 +144,303 @@ function whyRefused(group: readonly Container[], moved: Endings, input: KnownInp
       : `${group.length} containers have to move together, and ${quoted(container.name)} ${why}`;
   }
   return undefined;
+}
+
+/** One group of containers that moves together or not at all. */
+export type PlannedTransaction = {
+  /** The id of the leader's container (the first member): unique in the plan. */
+  readonly id: string;
+  /** Dependencies come first. The members of a cycle are sorted by name. */
+  readonly members: readonly PlannedMember[];
+  /** Ids of transactions that must succeed first, because a container here depends on one there. */
+  readonly after: readonly string[];
+  /** Compose conditions of its members on other containers. */
+  readonly requires: readonly Requirement[];
+};
+
+/** By name, because the container may have been replaced by then. */
+export type Requirement = { readonly name: string; readonly condition: ComposeCondition };
+
+export type PlannedMember = NewImage & {
+  readonly container: Container;
+  /**
+   * `stale`: it has a newer image. `linked`: same image, re-created because of a hard dependency on a replaced member.
+   */
+  readonly cause: 'stale' | 'linked';
+  /** Ids of the members that it has a hard dependency on: shared namespaces, legacy links, `volumes_from`. */
+  readonly hardDependencies: readonly string[];
+  /** Others use its volumes (`volumes_from`), and must find the same ones in its successor. */
+  readonly lendsVolumes?: true;
+  readonly desiredEndState: DesiredEndState;
+  /** Ids of the members that must be proven before this one starts, as with compose's `service_healthy`. */
+  readonly waitsFor: readonly string[];
+};
+
+/** The image that a container gets. */
+type NewImage = {
+  /**
+   * `Config.Image` of the new container, such as `nginx:1.27`: the old container's, verbatim (from an inspection if the
+   * list showed a bare id), unless the update changes the tag.
+   */
+  readonly reference: string;
+  /** `Config.Image` of the old container, verbatim. Present only if the update changes the tag. */
+  readonly formerReference?: string;
+  /** Digest to pull. Undefined when the engine has the image (`linked`, or `no-pull`). */
+  readonly digest: Digest | undefined;
+  /** The image of that digest whose signature was checked: no other may run. Absent: no signature is needed. */
+  readonly verified?: VerifiedImage;
+  /** An image by its id, preferred if the engine has it. */
+  readonly imageId?: string;
+  /** Present: only that image in the engine may be used, because nobody has verified a signature of the digest. */
+  readonly mustBeHeld?: true;
+};
+
+export type StaleContainer = NewImage & {
+  readonly id: string;
+  readonly name: string;
+  /** Why it waits though it is stale; absent: it does not wait. */
+  readonly waitsBecause?: string;
+};
+
+/** The moved containers in groups connected by hard dependencies, targets first. */
+function groupsOf(graph: DependencyGraph, moved: ReadonlySet<string>): readonly (readonly Container[])[] {
+  const linked = linksAmong(graph, moved);
+  const leaderOf = new Map<string, string>();
+  for (const leader of moved) {
+    if (leaderOf.has(leader)) continue;
+    const group = new Set([leader]);
+    // A Set may grow during iteration; added ids are visited too.
+    for (const id of group) for (const other of linked.get(id) ?? []) group.add(other);
+    for (const id of group) leaderOf.set(id, leader);
+  }
+  const groups = new Map<string, Container[]>();
+  for (const id of targetsFirst(graph, moved)) {
+    const [leader = id, container] = [leaderOf.get(id), graph.containers.get(id)];
+    if (container !== undefined) addTo(groups, leader, container);
+  }
+  return [...groups.values()];
+}
+
+/** Hard dependencies among the moved containers, by the ids of both sides. */
+function linksAmong(graph: DependencyGraph, moved: ReadonlySet<string>): ReadonlyMap<string, readonly string[]> {
+  const linked = new Map<string, string[]>();
+  for (const id of moved)
+    for (const target of hardDependenciesOfId(graph, id).filter((each) => moved.has(each))) {
+      addTo(linked, id, target);
+      addTo(linked, target, id);
+    }
+  return linked;
+}
+
+/** If soft dependencies contradict hard ones, the hard ones count. */
+function targetsFirst(graph: DependencyGraph, ids: ReadonlySet<string>): readonly string[] {
+  const byName = [...graph.containers.keys()].filter((id) => ids.has(id));
+  return strongComponents(byName, (id) => dependenciesOfId(graph, id)).flatMap((circle) =>
+    strongComponents(circle, (id) => hardDependenciesOfId(graph, id)).flat(),
+  );
+}
+
+/** The desired end state of each member, by id. */
+type Endings = ReadonlyMap<string, DesiredEndState>;
+
+function transactionOf(
+  group: readonly Container[],
+  endings: Endings,
+  stale: ReadonlyMap<string, StaleContainer>,
+  graph: DependencyGraph,
+): Omit<PlannedTransaction, 'after'> {
+  const lenders = new Set(
+    group.flatMap(({ id }) =>
+      (graph.hard.get(id) ?? []).flatMap(({ kind, targetId }) => (kind === 'volumes' ? targetId : [])),
+    ),
+  );
+  const members = group.map((container): PlannedMember => {
+    const update = stale.get(container.id);
+    return {
+      container,
+      cause: update === undefined ? 'linked' : 'stale',
+      reference: update?.reference ?? container.settings.Config.Image,
+      digest: update?.digest,
+      ...(update?.formerReference !== undefined && { formerReference: update.formerReference }),
+      ...(update?.verified !== undefined && { verified: update.verified }),
+      ...(update?.imageId === undefined ? {} : { imageId: update.imageId }),
+      ...(update?.mustBeHeld && { mustBeHeld: true as const }),
+      hardDependencies: hardDependenciesOfId(graph, container.id).filter((id) => endings.has(id)),
+      ...(lenders.has(container.id) && { lendsVolumes: true }),
+      desiredEndState: endings.get(container.id) ?? 'stopped',
+      waitsFor: conditionalOn(graph, container.id)
+        .map(({ targetId }) => targetId)
+        .filter((id) => endings.has(id)),
+    };
+  });
+  return { id: group[0]?.id ?? '', members, requires: requirementsOf(members, graph) };
+}
+
+/** A member that is not started has no requirements. */
+function requirementsOf(members: readonly PlannedMember[], graph: DependencyGraph): readonly Requirement[] {
+  const own = new Set(members.map(({ container }) => container.id));
+  return members
+    .filter(({ desiredEndState }) => desiredEndState !== 'stopped')
+    .flatMap(({ container }) => conditionalOn(graph, container.id))
+    .filter(({ targetId }) => !own.has(targetId))
+    .flatMap(({ targetId, condition }) => {
+      const name = graph.containers.get(targetId)?.name;
+      return name === undefined ? [] : [{ name, condition }];
+    });
+}
+
+/** Transactions that depend on each other in a circle have no order among themselves. The others keep theirs. */
+function inOrder(
+  transactions: readonly Omit<PlannedTransaction, 'after'>[],
+  graph: DependencyGraph,
+): readonly PlannedTransaction[] {
+  const byId = new Map(transactions.map((transaction) => [transaction.id, transaction]));
+  const home = new Map(transactions.flatMap(({ id, members }) => members.map(({ container }) => [container.id, id])));
+  const dependencies = new Map([...graph.containers.keys()].map((id) => [id, dependenciesOfId(graph, id)]));
+  const needs = new Map(
+    transactions.map(({ id, members }) => [
+      id,
+      neededTransactions(
+        members.map(({ container }) => container.id),
+        home,
+        dependencies,
+      ),
+    ]),
+  );
+  return strongComponents([...byId.keys()], (id) => needs.get(id) ?? []).flatMap((circle) => {
+    const around = new Set(circle);
+    return circle.flatMap((id) => {
+      const transaction = byId.get(id);
+      const after = (needs.get(id) ?? []).filter((need) => !around.has(need));
+      return transaction === undefined ? [] : [{ ...transaction, after }];
+    });
+  });
+}
+
+/**
+ * Follows dependencies through unchanged containers too: a container that needs a cache that needs a database comes
+ * after the database.
+ */
+function neededTransactions(
+  members: readonly string[],
+  home: ReadonlyMap<string, string>,
+  dependencies: ReadonlyMap<string, readonly string[]>,
+): readonly string[] {
+  const own = home.get(members[0] ?? '');
+  const needed = new Set<string>();
+  const seen = new Set(members);
+  for (const id of seen) {
+    const transaction = home.get(id);
+    if (transaction !== undefined && transaction !== own) needed.add(transaction);
+    else for (const need of dependencies.get(id) ?? []) seen.add(need);
+  }
+  return [...needed];
+}
+
+/** A container that is restarted, not replaced, because a dependency is replaced or restarted. */
+export type PlannedRestart = {
+  readonly container: Container;
+  /** Its dependencies. The container is restarted only if one of them was replaced or restarted. */
+  readonly because: readonly Container[];
+};
+
+type RestartsInput = {
+  readonly graph: DependencyGraph;
+  /** Ids of jobs that other containers wait for. */
+  readonly jobs: ReadonlySet<string>;
+  /** Why a container must not be changed (`is monitored only`), by id. */
+  readonly optedOut: ReadonlyMap<string, string>;
+  /** The id of the container that we run in. */
+  readonly ownId: string | undefined;
+  readonly settings: DesiredEndStateSettings;
+};
+
+/**
+ * Containers with `restart: true` on a dependency that is started again, directly or indirectly, dependencies first:
+ * https://github.com/compose-spec/compose-spec/blob/main/05-services.md#depends_on. Includes containers with their own
+ * update, because it may fail, and containers that use a namespace of a restarted one: they would keep the old one.
+ */
+function planRestarts(startedAnew: readonly string[], input: RestartsInput): readonly PlannedRestart[] {
+  const { graph } = input;
+  const dependents = restartedAfterEach(graph);
+  const holders = holdersOfNamespaces(graph);
+  const reasons = new Map<string, string[]>();
+  const anew = new Set(startedAnew);
+  // A Set may grow during iteration; added ids are visited too.
+  for (const id of anew) {
+    // Users of the namespaces of a replaced container are replaced with it.
+    const users = reasons.has(id) ? (holders.get(id) ?? []) : [];
+    for (const dependent of [...(dependents.get(id) ?? []), ...users]) {
+      if (reasons.get(dependent)?.includes(id) || !mayBeRestarted(dependent, input, holders)) continue;
+      if (!reasons.has(dependent)) anew.delete(dependent);
+      addTo(reasons, dependent, id);
+      anew.add(dependent);
+    }
+  }
+  const order = strongComponents([...reasons.keys()], (id) => dependenciesOfId(graph, id)).flat();
+  return order.flatMap((id) => {
+    const container = graph.containers.get(id);
+    const because = (reasons.get(id) ?? []).flatMap((cause) => graph.containers.get(cause) ?? []);
+    return container === undefined ? [] : [{ container, because }];
+  });
+}
+
+/**
+ * Ids of all containers whose state matters for the replacement of the given ones: the moved ones, the targets of their
+ * dependencies, and the dependents that may be restarted.
+ */
+export function affectedBy(
+  graph: Pick<DependencyGraph, 'containers' | 'hard' | 'soft'>,
+  ids: Iterable<string>,
+): ReadonlySet<string> {
+  const moved = replacedTogetherWith(graph, ids);
+  const touched = new Set(moved);
+  const dependents = restartedAfterEach(graph);
+  const holders = holdersOfNamespaces(graph);
+  // A Set may grow during iteration; added ids are visited too.
+  for (const id of touched)
+    for (const dependent of [...(dependents.get(id) ?? []), ...(holders.get(id) ?? [])]) touched.add(dependent);
+  for (const id of moved) for (const target of hardDependenciesOfId(graph, id)) touched.add(target);
+  return touched;
+}
+
+/** Dependents to restart, by the id of their dependency. */
+function restartedAfterEach({ soft }: Pick<DependencyGraph, 'soft'>): ReadonlyMap<string, readonly string[]> {
+  const dependents = new Map<string, string[]>();
+  for (const [id, dependencies] of soft) {
+    for (const { targetId, restart } of dependencies) {
+      if (restart) addTo(dependents, targetId, id);
+    }
+  }
+  return dependents;
+}
+
+/** Containers that use the network, IPC or process namespace of another, by the other's id. It ends with each stop. */
+function holdersOfNamespaces({ hard }: Pick<DependencyGraph, 'hard'>): ReadonlyMap<string, readonly string[]> {
+  const holders = new Map<string, string[]>();
+  for (const [id, dependencies] of hard) {
+    const shared = dependencies.filter(({ kind }) => kind === 'network' || kind === 'ipc' || kind === 'pid');
+    for (const target of new Set(shared.map(({ targetId }) => targetId)))
+      if (target !== undefined) addTo(holders, target, id);
+  }
+  return holders;
+}
+
+/** A container whose namespaces are in use is restarted only if all their users may be. Each is `asked` once. */
+function mayBeRestarted(
+  id: string,
+  input: RestartsInput,
+  holders: ReadonlyMap<string, readonly string[]>,
+  asked = new Set<string>(),
+): boolean {
+  if (asked.has(id)) return true;
+  asked.add(id);
+  const { graph, jobs, optedOut, ownId, settings } = input;
+  const container = graph.containers.get(id);
+  if (container === undefined || id === ownId || optedOut.has(id) || container.state.status !== 'running') return false;
+  if (desiredEndStateOf(container, { isLinked: true, isJob: jobs.has(id) }, settings) !== 'running') return false;
+  return (holders.get(id) ?? []).every((holder) => {
+    const status = graph.containers.get(holder)?.state.status;
+    return (status !== 'running' && status !== 'paused') || mayBeRestarted(holder, input, holders, asked);
+  });
 }

@@ -1,5 +1,5 @@
 import type { Application } from '../../application/application.ts';
-import type { PlannedTransaction } from '../../domain/plan/planned-transaction.ts';
+import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
 
 type PlanReport = Awaited<ReturnType<Application['plan']>>;
 

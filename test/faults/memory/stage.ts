@@ -7,7 +7,7 @@ import { type Container, isAlive } from '../../../src/domain/container/container
 import { isFailedVersionTag } from '../../../src/domain/check/failed-version.ts';
 import type { OutcomeKind } from '../../../src/domain/run/session.ts';
 import { parseKeptName } from '../../../src/domain/transaction/transaction-names.ts';
-import type { PlannedTransaction } from '../../../src/domain/plan/planned-transaction.ts';
+import type { PlannedTransaction } from '../../../src/domain/plan/update-plan.ts';
 import { createSandboxScene, type SandboxScene } from '../../support/scene/sandbox-outside.ts';
 
 /** One or two containers in their state before an update, and the new version of their image. */

@@ -1,6 +1,5 @@
-import { judgeFailure } from '../../../domain/check/failed-check.ts';
+import { judgeFailure, judgeContent } from '../../../domain/check/staleness.ts';
 import { ageOf } from '../../../domain/check/sightings.ts';
-import { judgeContent } from '../../../domain/check/staleness.ts';
 import { type CheckSubject, unknownVerdict, type Verdict } from '../../../domain/check/verdict.ts';
 import type { ImageIndex } from '../../../domain/container/lookup.ts';
 import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';

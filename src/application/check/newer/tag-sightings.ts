@@ -1,13 +1,15 @@
 import { putNewest } from '../../../domain/text/plain-data.ts';
-import { withSighting, type Now, type Sighting } from '../../../domain/check/sightings.ts';
-import type { Digest } from '../../../domain/image/image-reference.ts';
 import {
+  withSighting,
   compactSeenTags,
   mostSeenTags,
-  type SeenTag,
   toMonotonicClock,
   toWallClock,
-} from '../../../domain/check/seen-tag.ts';
+  type Now,
+  type Sighting,
+  type SeenTag,
+} from '../../../domain/check/sightings.ts';
+import type { Digest } from '../../../domain/image/image-reference.ts';
 import type { Clock, SharedRecords } from '../../../domain/outside/outside.ts';
 
 /** Digests seen behind each tag since this process began, or with a store since earlier processes. */

@@ -1,13 +1,14 @@
 import type { ContainerReference } from '../../../domain/check/container-reference.ts';
-import { createImageRule } from '../../../domain/check/image-selection.ts';
+import { createImageRule, scopeInForce } from '../../../domain/check/watch-rules.ts';
 import {
   selectContainers,
   selectByImage,
+  applyFilters,
   type Selection,
   type WatchedContainer,
+  type ContainerFilters,
+  type UnmatchedFilter,
 } from '../../../domain/check/selection.ts';
-import { scopeInForce } from '../../../domain/check/scope.ts';
-import { applyFilters, type ContainerFilters, type UnmatchedFilter } from '../../../domain/check/filters.ts';
 import { imageLabelsIn, noImageLabels, type ImageLabelsOf } from '../../../domain/container/lookup.ts';
 import type { ReadOnlyOutside, Clock } from '../../../domain/outside/outside.ts';
 import { entryKeyOf } from '../../../domain/run/session.ts';

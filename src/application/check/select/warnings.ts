@@ -1,9 +1,9 @@
 import type { ContainerSummary } from '../../../domain/container/container.ts';
 import type { ImageLabelsOf } from '../../../domain/container/lookup.ts';
-import { otherUpdaters } from '../../../domain/check/other-updaters.ts';
+import { otherUpdaters } from '../../../domain/check/other-managers.ts';
 import type { Log, ReadOnlyOutside } from '../../../domain/outside/outside.ts';
 import type { Selection, WatchedContainer } from '../../../domain/check/selection.ts';
-import { scopeInForce } from '../../../domain/check/scope.ts';
+import { scopeInForce } from '../../../domain/check/watch-rules.ts';
 import type { ServiceSettings } from '../../../domain/settings/effective-settings.ts';
 import { labelsWithoutEffect, type SwarmService } from '../../../domain/container/swarm-service.ts';
 import { quoted } from '../../../domain/text/printable.ts';

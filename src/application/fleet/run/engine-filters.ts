@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../domain/text/errors.ts';
-import { refuseUnmatched, type UnmatchedFilter } from '../../../domain/check/filters.ts';
+import { refuseUnmatched, type UnmatchedFilter } from '../../../domain/check/selection.ts';
 import type { Request } from '../../../domain/run/session.ts';
 import type { Answer } from './each-engine.ts';
 

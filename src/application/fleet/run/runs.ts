@@ -1,4 +1,4 @@
-import type { UnmatchedFilter } from '../../../domain/check/filters.ts';
+import type { UnmatchedFilter } from '../../../domain/check/selection.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { CheckRequest, Request, UpdateRequest, Session } from '../../../domain/run/session.ts';
 import type { PartOfRun } from '../../check/part-of-run.ts';

@@ -15,7 +15,7 @@ import {
 } from '../../../domain/image/image-reference.ts';
 import type { PullProgress } from '../../../domain/run/event.ts';
 import { type Platform, sameArchitecture } from '../../../domain/image/platform.ts';
-import type { PlannedMember } from '../../../domain/plan/planned-transaction.ts';
+import type { PlannedMember } from '../../../domain/plan/update-plan.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../../domain/settings/effective-settings.ts';

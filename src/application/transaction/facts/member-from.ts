@@ -3,7 +3,7 @@ import { isAlive, restartPolicyOf } from '../../../domain/container/container.ts
 import { hasSelfRemovingSuccessor, removesItself } from '../../../domain/transaction/auto-remove.ts';
 import type { Journal } from '../../../domain/transaction/journal.ts';
 import type { TransactionMark } from '../../../domain/transaction/transaction-mark.ts';
-import type { PlannedTransaction } from '../../../domain/plan/planned-transaction.ts';
+import type { PlannedTransaction } from '../../../domain/plan/update-plan.ts';
 import type { PreparedMember } from './prepare.ts';
 
 /**

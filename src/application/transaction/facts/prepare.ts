@@ -1,6 +1,6 @@
 import { defined } from '../../../domain/text/plain-data.ts';
 import type { EngineInfo } from '../../../domain/outside/engine.ts';
-import { getsFreshVolumes } from '../../../domain/plan/replacement-options.ts';
+import { getsFreshVolumes, composeReferenceOf } from '../../../domain/plan/replacement.ts';
 import {
   runsOn,
   formatPlatform,
@@ -29,8 +29,7 @@ import {
   type ServiceSettings,
 } from '../../../domain/settings/effective-settings.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
-import type { PlannedMember, PlannedTransaction } from '../../../domain/plan/planned-transaction.ts';
-import { composeReferenceOf } from '../../../domain/plan/compose-file.ts';
+import type { PlannedMember, PlannedTransaction } from '../../../domain/plan/update-plan.ts';
 import { titleOfProbe, whyNotAskable } from '../../health/probe.ts';
 import type { PermissionName } from '../../../domain/outside/permission.ts';
 import { removesItself } from '../../../domain/transaction/auto-remove.ts';

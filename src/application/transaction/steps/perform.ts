@@ -19,7 +19,7 @@ import { fetchAgain, foreignPlatform } from '../facts/fetch-image.ts';
 import { memberAsItWas, partsAsTheyWere, recipeOf, composeImageIdOf, replacedByIdAndName } from './recipe-of.ts';
 import { differences } from '../../../domain/container/recipe/container-recipe.ts';
 import { leftOutFields, parseLink } from '../../../domain/container/recipe/host-config.ts';
-import { getsFreshVolumes } from '../../../domain/plan/replacement-options.ts';
+import { getsFreshVolumes } from '../../../domain/plan/replacement.ts';
 import { withAutoRemove } from '../../../domain/transaction/auto-remove.ts';
 import type { Container, Network } from '../../../domain/container/container.ts';
 import type { PreparedMember } from '../facts/prepare.ts';

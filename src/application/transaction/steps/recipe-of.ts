@@ -2,7 +2,7 @@ import { recipeFor } from '../../../domain/container/recipe/container-recipe.ts'
 import { composeImageLabel } from '../../../domain/container/recipe/config.ts';
 import { leftOutFields } from '../../../domain/container/recipe/host-config.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
-import { getsFreshVolumes } from '../../../domain/plan/replacement-options.ts';
+import { getsFreshVolumes } from '../../../domain/plan/replacement.ts';
 import { withAutoRemove } from '../../../domain/transaction/auto-remove.ts';
 import { type Journal, sealLabel, sealedText, writeJournal } from '../../../domain/transaction/journal.ts';
 import type { Member } from '../../../domain/transaction/facts.ts';

@@ -4,7 +4,7 @@ import { checkDocument } from '../context/documents.ts';
 import { codesOfCheck, worstCode } from '../context/exit-code.ts';
 import { engineLines } from '../render/engine-lines.ts';
 import { isLive, printDocument, printLines, styleFor, printTable } from '../render/print.ts';
-import { refuseUnmatched } from '../../../domain/check/filters.ts';
+import { refuseUnmatched } from '../../../domain/check/selection.ts';
 import { countsOf, statusWording, unfinishedWording } from '../words/wording.ts';
 
 /** `upkeep check`: asks the registries and prints the results. It changes nothing. */

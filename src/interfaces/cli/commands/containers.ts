@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../domain/text/errors.ts';
 import { isJsonObject, type JsonObject } from '../../../domain/text/json.ts';
-import { forgivingPattern, suggestionFor } from '../../../domain/check/filters.ts';
+import { forgivingPattern, suggestionFor } from '../../../domain/check/selection.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 import { exitCodes, type ReadCommand } from '../context/context.ts';
 import type { Fetch, ContainersView, UnwatchedView } from '../context/views.ts';

@@ -11,7 +11,7 @@ import {
 import type { FakeTerminalOptions } from '../../../../test/support/scene/fake-terminal.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
 import type { ContainerOutcome } from '../../../domain/run/session.ts';
-import type { PlannedMember } from '../../../domain/plan/planned-transaction.ts';
+import type { PlannedMember } from '../../../domain/plan/update-plan.ts';
 import { runReportingFailures } from '../cli.ts';
 import { update } from './update.ts';
 

@@ -7,7 +7,7 @@ import { printDocument, printLines, styleFor } from '../render/print.ts';
 import { withProgress } from '../render/progress.ts';
 import { recoverFirst } from './recover-first.ts';
 import { showSession } from '../render/show-session.ts';
-import { refuseUnmatched } from '../../../domain/check/filters.ts';
+import { refuseUnmatched } from '../../../domain/check/selection.ts';
 
 /** `upkeep update`: one update with its progress. With `--dry-run` only its plan or its rehearsal. */
 export async function update(context: CommandContext): Promise<number> {

@@ -1,5 +1,5 @@
 import type { Application } from '../../../application/application.ts';
-import { refuseUnmatched } from '../../../domain/check/filters.ts';
+import { refuseUnmatched } from '../../../domain/check/selection.ts';
 import type { Decision, DecisionFault, DecisionRequest } from '../../../domain/decision/decisions.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
 import { type Digest, parseDigest } from '../../../domain/image/image-reference.ts';

@@ -5,7 +5,7 @@ import { defineRoute, type Route, type RouteRequest } from '../service/route.ts'
 import { kindField } from '../replies/container-schemas.ts';
 import { array, oneOf, integer, object, stamped, summarySchema, text, time, booleanField } from '../replies/schemas.ts';
 import { triggers, updatePhases } from '../../../domain/run/session.ts';
-import { countUnwatched } from '../../../domain/check/unwatched.ts';
+import { countUnwatched } from '../../../domain/check/watch-rules.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { internalError, problemOf } from '../replies/errors.ts';
 import type { RunUnderWay } from '../../../domain/run/event.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type ContainerParts, idOf, inspectedContainer } from '../../../../test/support/scene/builders.ts';
-import type { Container } from '../../container/container.ts';
-import { buildDependencyGraph } from './build-graph.ts';
+import { type ContainerParts, idOf, inspectedContainer } from '../../../test/support/scene/builders.ts';
+import type { Container } from '../container/container.ts';
 import {
-  type DependencyGraph,
+  buildDependencyGraph,
   hardDependenciesOfId,
   replacedTogetherWith,
   dependenciesOfId,
+  type DependencyGraph,
 } from './dependency-graph.ts';
 
 const id = (name: string) => idOf(`container ${name}`);

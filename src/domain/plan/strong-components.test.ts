@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { strongComponents } from './strong-components.ts';
+import { strongComponents } from './dependency-graph.ts';
 
 const needsFrom = (needs: Readonly<Record<string, readonly string[]>>) => (node: string) => needs[node] ?? [];
 
