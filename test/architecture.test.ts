@@ -213,7 +213,7 @@ describe('the house', () => {
     expect(users).toEqual(['src/domain/text/name-pattern.ts']);
   });
 
-  test.each(['check', 'plan', 'inventory', 'engine'])(
+  test.each(['check', 'inventory', 'engine'])(
     'application/%s is given the reader of the engine only: it changes nothing',
     (room) => {
       const inIt = shipped.filter(({ path }) => path.startsWith(`src/application/${room}/`));

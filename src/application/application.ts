@@ -3,12 +3,12 @@ import type { UpdateSchedule, ServiceStatus, RecoveryReport, ServiceEvent } from
 import type { Request, CheckRequest, RollbackOptions, UpdateRequest, Session } from '../domain/run/session.ts';
 import type { EngineState } from '../domain/outside/engine.ts';
 import type { CheckReport } from './check/check.ts';
-import type { InRun } from './check/part-of-run.ts';
+import type { InRun } from './check/checked-container.ts';
 import type { Prove } from './check/prove.ts';
 import type { EventLog } from './events/event-log.ts';
 import type { HistoryEntry } from './events/history.ts';
 import type { DecidedCandidate } from '../domain/decision/decisions.ts';
-import type { DecisionService } from './check/decide.ts';
+import type { DecisionService } from './check/decisions.ts';
 import type { RecoveryOrder } from './recovery/recover.ts';
 import type { Rehearsal } from './transaction/rehearse.ts';
 import type { ServiceError } from '../domain/text/errors.ts';

@@ -14,14 +14,17 @@ import {
   watchHelper,
 } from './recovery/self-update.ts';
 import { createJudge, type CheckReport, type HoldParts, type Judge } from './check/check.ts';
-import { createSelectContainers } from './check/select/select-containers.ts';
-import type { InRun } from './check/part-of-run.ts';
+import { createSelectContainers, createUpdaterWarnings } from './check/select-containers.ts';
+import type { InRun } from './check/checked-container.ts';
 import { createProve } from './check/prove.ts';
-import { listAll } from './engine/list-all.ts';
-import { createDecisionService } from './check/decide.ts';
-import { createDecisionStore } from './check/decision-store.ts';
-import { createHoldRules, createFinalHoldCheck } from './check/hold-back.ts';
-import { createTagSightings } from './check/newer/tag-sightings.ts';
+import { listAll, createImageConfigs } from './engine/listing.ts';
+import {
+  createDecisionService,
+  createDecisionStore,
+  createHoldRules,
+  createFinalHoldCheck,
+} from './check/decisions.ts';
+import { createTagSightings } from './check/newer.ts';
 import { createBackgroundRepairs } from './recovery/background-repairs.ts';
 import { createRepairNews } from './recovery/repair-news.ts';
 import { createListRepaired } from './update/repair-first.ts';
@@ -36,20 +39,18 @@ import type { StoredCheck } from './inventory/stored-checks.ts';
 import { createLastOutcomes } from './inventory/last-outcomes.ts';
 import { createServiceRecovery } from './swarm/recover-services.ts';
 import { planServices } from './swarm/update-services.ts';
-import { createPlanner, staleIn } from './plan/make-plan.ts';
+import { createPlanner, staleIn } from './check/make-plan.ts';
 import { createPublisher } from './events/publisher.ts';
 import { createReadiness, createUsability } from './inventory/readiness.ts';
 import { rehearsePlan } from './transaction/rehearse.ts';
 import { namingForbidden, watchPermissions, whyNotPossible } from './engine/permissions.ts';
-import { createImageConfigs } from './engine/image-configs.ts';
 import { shareInfo, shareEvents } from './engine/share-engine.ts';
 import { createRollback } from './rollback/rollback.ts';
 import { createStatus } from './inventory/status.ts';
-import { createScheduler } from './schedule/scheduler.ts';
+import { createScheduler } from './async/scheduler.ts';
 import { createStartTimes, noStartTimes } from './inventory/start-times.ts';
 import { createUpdate } from './update/update.ts';
 import { createUpdateLock } from './update/update-lock.ts';
-import { createUpdaterWarnings } from './check/select/warnings.ts';
 import { describeError, isBusy } from '../domain/text/errors.ts';
 
 /** Builds the use cases. One lock serves every change of containers, and one publisher serves every event. */

@@ -30,7 +30,7 @@ export async function openFleet(
   const { readWaves } = await import('../application/fleet/run/read-waves.ts');
   const { createApplication } = await import('../application/create-application.ts');
   const { createProber } = await import('../adapters/probe/prober.ts');
-  const { createEngineAnswers } = await import('../application/engine/engine-answers.ts');
+  const { createEngineAnswers } = await import('../application/engine/share-engine.ts');
   const { shareEvents } = await import('../application/engine/share-engine.ts');
   const { openEngine, openRegistry, shownAddress } = await import('./open-engine.ts');
   const opened = await Promise.all(

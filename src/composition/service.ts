@@ -1,4 +1,4 @@
-import { requireManager } from '../application/engine/service-listing.ts';
+import { requireManager } from '../application/engine/listing.ts';
 import type { Application } from '../application/application.ts';
 import type { Settings, StateSettings } from '../config/read/process-settings.ts';
 import type { EngineAddress } from '../domain/engine-address.ts';

@@ -1,4 +1,8 @@
 import type { Clock } from '../../domain/outside/outside.ts';
+import { repositoryName } from '../../domain/image/image-reference.ts';
+import type { Registry, TagList } from '../../domain/outside/registry.ts';
+import { orAborted } from '../../domain/concurrency.ts';
+import { ServiceError, type ErrorCode } from '../../domain/text/errors.ts';
 
 /**
  * Calls `work` for every item, at most `limit` at once, and returns the results in the order of the items.
@@ -32,7 +36,7 @@ export async function mapConcurrently<Item, Result>(
 /** An engine answers an inspection in less than a millisecond. More requests at once only queue up there. */
 export const inspectionsAtOnce = 16;
 
-export type Slices = {
+type Slices = {
   readonly clock: Pick<Clock, 'monotonicMs' | 'sleep'>;
   /** The time of the work itself, without its pauses. */
   readonly limit?: { readonly maxMs: number; readonly tooLong: () => Error } | undefined;
@@ -81,7 +85,7 @@ const sliceMs = 10;
 const shortMs = 1;
 
 /** Runs functions, at most `limit` at once; the others wait in order of arrival. */
-export type Slots = { readonly run: <Result>(work: (slot: Slot) => Promise<Result>) => Promise<Result> };
+type Slots = { readonly run: <Result>(work: (slot: Slot) => Promise<Result>) => Promise<Result> };
 
 export type Slot = {
   /**
@@ -196,3 +200,104 @@ function createSignal() {
 
 /** The event loop is one for the whole process. */
 const computing = createSlots(1);
+
+/** Calls once for each key, also while the first call is under way. Failures are kept too. Its caller bounds the keys. */
+export function remember<Args extends readonly unknown[], Result>(
+  call: (...args: Args) => Promise<Result>,
+  keyOf: (...args: Args) => string,
+): (...args: Args) => Promise<Result> {
+  const answers = new Map<string, Promise<Result>>();
+  return (...args) => {
+    const key = keyOf(...args);
+    const answer = answers.get(key) ?? call(...args);
+    answers.set(key, answer);
+    return answer;
+  };
+}
+
+/**
+ * Like `remember`, for lists of tags: one call for each repository while its list is among the latest 32 MB. An earlier
+ * one is asked for again.
+ */
+export function rememberLists(listTags: Registry['listTags']): Registry['listTags'] {
+  const lists = new Map<string, { readonly answer: Promise<TagList>; bytes: number }>();
+  let bytes = 0;
+  return (reference, signal) => {
+    const key = repositoryName(reference);
+    const known = lists.get(key);
+    if (known !== undefined) return known.answer;
+    const list = { answer: listTags(reference, signal), bytes: 0 };
+    lists.set(key, list);
+    list.answer.then(
+      ({ tags }) => {
+        list.bytes = tags.length;
+        bytes += list.bytes;
+        for (const [earlier, { bytes: freed }] of lists) {
+          if (bytes <= maxListsBytes) return;
+          if (earlier === key || freed === 0) continue;
+          lists.delete(earlier);
+          bytes -= freed;
+        }
+      },
+      () => undefined,
+    );
+    return list.answer;
+  };
+}
+
+/** Sixteen lists of the greatest size, thousands of usual ones. */
+const maxListsBytes = 32 * 1024 * 1024;
+
+/**
+ * Returns a function that is true for the first call with each key. After `most` keys all are forgotten, and the next
+ * call with each is a first one again.
+ */
+export function createFirstTimes(most: number): (key: string) => boolean {
+  const known = new Set<string>();
+  return (key) => {
+    if (known.has(key)) return false;
+    if (known.size >= most) known.clear();
+    known.add(key);
+    return true;
+  };
+}
+
+/** `timeout` if time ran out (`AbortSignal.timeout`, or a `ServiceError` with that code), else `cancelled`. */
+export function stopCode(signal: AbortSignal): Extract<ErrorCode, 'timeout' | 'cancelled'> {
+  const reason: unknown = signal.reason;
+  if (reason instanceof ServiceError) return reason.code === 'timeout' ? 'timeout' : 'cancelled';
+  return reason instanceof Error && reason.name === 'TimeoutError' ? 'timeout' : 'cancelled';
+}
+
+/** `what` is the failed action as the message words it: `check containers`. */
+export function stoppedError(signal: AbortSignal, what: string): ServiceError {
+  const code = stopCode(signal);
+  const why = code === 'timeout' ? 'it did not end in time' : 'it was cancelled';
+  return new ServiceError(code, `Cannot ${what}: ${why}`, { cause: signal.reason });
+}
+
+/** Stops waiting when the signal aborts. The work itself continues. */
+export function orStopped<Result>(
+  work: Promise<Result>,
+  what: string,
+  signal: AbortSignal | undefined,
+): Promise<Result> {
+  return orAborted(work, signal, (aborted) => stoppedError(aborted, what));
+}
+
+/** Waits until the work ends, the time is over or the signal aborts. It rejects only if the work does. */
+export async function waitAtMost(
+  ms: number,
+  work: Promise<unknown>,
+  clock: Pick<Clock, 'sleep'>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const ended = new AbortController();
+  const either = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal]);
+  const late = clock.sleep(ms, either).catch(() => undefined);
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    ended.abort();
+  }
+}

@@ -5,10 +5,8 @@ import { indexImages } from '../../domain/container/lookup.ts';
 import { parseImageReference } from '../../domain/image/image-reference.ts';
 import type { Verdict } from '../../domain/check/verdict.ts';
 import { defaultSettings } from '../../domain/settings/effective-settings.ts';
-import { askRegistries } from './ask-registry.ts';
-import { createCandidateFinder } from './newer/find-candidate.ts';
-import { createCooldownClock } from './newer/cooldown-clock.ts';
-import { createTagSightings } from './newer/tag-sightings.ts';
+import { askRegistries, createCooldownClock } from './registry-verdict.ts';
+import { createCandidateFinder, createTagSightings } from './newer.ts';
 
 const arm64 = { os: 'linux', architecture: 'arm64', variant: 'v8' };
 

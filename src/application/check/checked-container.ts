@@ -1,12 +1,18 @@
-import type { Hold, ApprovalFrom, CandidateKind } from '../../domain/decision/decisions.ts';
+import type { Hold, ApprovalFrom, CandidateKind, DecidedCandidate } from '../../domain/decision/decisions.ts';
 import type { WindowSetting } from '../../domain/settings/values/versions.ts';
-import type { VerifiedImage } from '../../domain/outside/registry.ts';
-import { familiarReference, type Digest } from '../../domain/image/image-reference.ts';
+import type { VerifiedImage, Registry } from '../../domain/outside/registry.ts';
+import { familiarReference, parseDigest, withTagOf, type Digest } from '../../domain/image/image-reference.ts';
 import type { Cooldown, EntryKind } from '../../domain/run/session.ts';
 import type { FailedVersion } from '../../domain/check/failed-version.ts';
-import type { Staleness } from '../../domain/check/verdict.ts';
-import type { ReadReference } from './select/container-references.ts';
-import type { ImageVersions } from '../../domain/image/image-labels.ts';
+import type { Staleness, TagOfCandidate, Verdict } from '../../domain/check/verdict.ts';
+import type { ReadReference } from './select-containers.ts';
+import { versionOf, versionsBetween, type ImageVersions } from '../../domain/image/image-labels.ts';
+import { defined } from '../../domain/text/plain-data.ts';
+import type { ContainerSummary } from '../../domain/container/container.ts';
+import type { CheckedFacts } from '../../domain/run/event.ts';
+import { versionFactsOf, type ImageIndex } from '../../domain/container/lookup.ts';
+import { sourceOf } from '../../domain/image/image-source.ts';
+import type { SharedUse } from '../async/concurrency.ts';
 
 export type CheckedContainer = ImageVersions & {
   readonly id: string;
@@ -78,3 +84,146 @@ export type HoldSettings = { readonly approval: ApprovalFrom; readonly window: W
 
 /** The verdict on the newer version without these rules, so that it can be judged again. */
 export type UnheldVerdict = HoldSettings & Pick<CheckedContainer, 'status' | 'reason' | 'hold' | 'eligibleAtMs'>;
+
+/** Combines the verdict on a container with its other facts. */
+export function describeChecked(
+  { id, name, image: listed, imageId }: ContainerSummary,
+  { kind, isCanary, read, verdict, noPull, images, nowMs }: DescribeFacts,
+): CheckedContainer {
+  const { status, reason, digest, latestDigest, latestImageId, error, eligibleAtMs, failedVersion } = verdict;
+  const { insteadDigest = latestDigest, verified, cooldown, hold, retryAfterMs, otherFailures, hidesHigher } = verdict;
+  const image = imageIn(read, listed);
+  return {
+    id,
+    name,
+    image,
+    ...referencesOf(read?.kind === 'known' ? read.text : listed, verdict.candidate),
+    imageId,
+    digest,
+    status,
+    reason,
+    updateAvailable: status === 'stale' || status === 'held',
+    latestDigest,
+    latestImageId,
+    pullDigest: noPull ? undefined : insteadDigest,
+    eligibleAtMs,
+    error,
+    failedVersion,
+    ...defined({ verified, cooldown, otherFailures, hidesHigher, hold, kind, isCanary }),
+    ...(retryAfterMs !== undefined && { retryAtMs: nowMs + retryAfterMs }),
+    ...versionsOf(imageId, image, verdict, images),
+    ...candidateOf(verdict, image),
+  };
+}
+
+function referencesOf(reference: string, candidate: TagOfCandidate | undefined) {
+  const successorReference = candidate === undefined ? reference : withTagOf(reference, candidate.reference);
+  return { reference, successorReference };
+}
+
+function candidateOf({ status, candidate }: Verdict, image: string) {
+  if (status !== 'stale' && status !== 'held') return {};
+  if (candidate === undefined) return { candidate: image, candidateKind: 'digest' } as const;
+  return { candidate: familiarReference(candidate.reference), candidateKind: candidate.kind };
+}
+
+type DescribeFacts = {
+  readonly kind: EntryKind | undefined;
+  readonly isCanary: true | undefined;
+  readonly read: ReadReference | undefined;
+  readonly verdict: Verdict;
+  readonly noPull: boolean;
+  readonly images: ImageIndex;
+  readonly nowMs: number;
+};
+
+/** Fields of a check's event, without the verdict. */
+export function checkedFacts(checked: CheckedContainer): CheckedFacts {
+  const { candidate, candidateKind, hold, version, latestVersion, change } = checked;
+  const { eligibleAtMs, retryAtMs, latestDigest } = checked;
+  return defined({
+    ...{ candidate, candidateKind, hold, version, latestVersion, change },
+    ...{ eligibleAtMs, retryAtMs, latestDigest, candidateDigest: otherDigest(checked) },
+  });
+}
+
+/** The digest that an update would apply, if it is not the newest one. */
+export function otherDigest(checked: CheckedContainer): Digest | undefined {
+  const digest = candidateDigest(checked);
+  return digest === checked.latestDigest ? undefined : digest;
+}
+
+/** The digest of the version that an update would apply, or the id of an image that the engine already has. */
+export function candidateDigest({
+  updateAvailable,
+  pullDigest,
+  latestDigest,
+  latestImageId = '',
+}: Pick<CheckedContainer, 'updateAvailable' | 'pullDigest' | 'latestDigest' | 'latestImageId'>): Digest | undefined {
+  return updateAvailable ? (pullDigest ?? latestDigest ?? parseDigest(latestImageId)) : undefined;
+}
+
+/** Names the running version and the newer one, without a further request. */
+function versionsOf(imageId: string, image: string, verdict: Verdict, images: ImageIndex): ImageVersions {
+  const running = versionFactsOf(images.byId(imageId), { image, digest: verdict.digest ?? imageId });
+  const { status, latestDigest, latestImageId, newest, candidate } = verdict;
+  if (status !== 'stale' && status !== 'held') return defined({ version: versionOf(running) });
+  const present = latestImageId === undefined ? undefined : images.byId(latestImageId);
+  const latestName = candidate === undefined ? image : familiarReference(candidate.reference);
+  const digest = latestDigest ?? latestImageId ?? '';
+  const listed = versionFactsOf(present, { image: latestName, digest });
+  const labels = newest?.labels ?? listed.labels;
+  const newer = newest === undefined ? listed : { labels, image: latestName, digest };
+  return defined({
+    ...versionsBetween(running, newer),
+    sourceUrl: sourceOf({ labels, annotations: newest?.annotations, image: latestName }),
+    releasedAtMs: newest?.createdAtMs,
+    downloadBytes: present === undefined ? newest?.layerBytes : undefined,
+  });
+}
+
+/** How the newer versions of one request are judged. */
+export type JudgeOrder = {
+  readonly runId: string;
+  /** False for a check, which reports every new version; true for an update, which holds young ones back. */
+  readonly applyCooldown: boolean;
+  /** Versions that failed in a container are not held back. */
+  readonly retryFailed?: boolean;
+  /** Windows hold nothing back. */
+  readonly ignoreWindows?: boolean;
+  /** Waves hold nothing back. */
+  readonly ignoreWaves?: boolean;
+  /** No version waits for approval: for a plan that shows what an approval would lead to. */
+  readonly asApproved?: boolean;
+  /**
+   * A person has asked for these containers: see `UpdateRequest`. Returns the version of a container that the person has
+   * seen.
+   */
+  readonly byPerson?: ((container: string) => Pick<DecidedCandidate, 'digest'> | undefined) | undefined;
+  /** Nothing follows from this order, so its events have the verdicts of a scheduled run. */
+  readonly isDryRun?: boolean;
+  /** Its registry replaces the registry of `world`. */
+  readonly part?: Pick<PartOfRun, 'registry' | 'hold'> | undefined;
+};
+
+/** Objects that the engines of a fleet share in one run. */
+export type PartOfRun = {
+  readonly runId: string;
+  /** Answers each question once, so that all engines get the same digest. */
+  readonly registry: Registry;
+  /** Shared by engines that check and pull; alone while one replaces what may carry their network. */
+  readonly network: SharedUse;
+  /** Resolves when the other engines of the run have ended. Our own container is replaced after that. */
+  readonly beforeSelf: () => Promise<void>;
+  /**
+   * Holds the newer version of a container back until engines of earlier waves have proven it. Absent: no wave holds it
+   * back.
+   */
+  readonly hold?: HoldForWave;
+};
+
+/** Returns the verdict unchanged, or as `held`. `retryFailed`: versions that failed on other engines are not held. */
+type HoldForWave = (checked: CheckedContainer, retryFailed: boolean) => CheckedContainer;
+
+/** An order to one engine, with `part` if it belongs to a run of a fleet. */
+export type InRun<Order> = Order & { readonly part?: PartOfRun };

@@ -6,7 +6,7 @@ import { keptMarksOf } from '../../domain/transaction/transaction-mark.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { removeUnused } from './cleanup.ts';
-import { unlessBroken } from '../engine/object-error.ts';
+import { unlessBroken } from '../engine/listing.ts';
 import { untag } from '../transaction/facts/marks.ts';
 
 /**

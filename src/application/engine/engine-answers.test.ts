@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
 import type { EngineInfo } from '../../domain/outside/engine.ts';
-import { createEngineAnswers } from './engine-answers.ts';
+import { createEngineAnswers } from './share-engine.ts';
 
 const mirrorsOf = ({ hubMirrors }: Pick<EngineInfo, 'hubMirrors'>) => hubMirrors;
 

@@ -2,8 +2,7 @@ import { expect, test } from 'vitest';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { Digest } from '../../domain/image/image-reference.ts';
 import type { Engine } from '../../domain/outside/outside.ts';
-import { listAll } from './list-all.ts';
-import { createImageConfigs, imageOf } from './image-configs.ts';
+import { listAll, createImageConfigs, imageOf } from './listing.ts';
 
 const image = 'registry.test/team/app:1';
 

@@ -3,7 +3,7 @@ import { countCalls } from '../../../test/support/engine/counted-engine.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { containerSummary } from '../../../test/support/scene/builders.ts';
 import type { Engine } from '../../domain/outside/outside.ts';
-import { listAll } from './list-all.ts';
+import { listAll } from './listing.ts';
 import { createEngineCache } from '../inventory/engine-cache.ts';
 
 test('a container without an image causes no question about one, and no warning', async () => {

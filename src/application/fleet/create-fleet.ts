@@ -7,7 +7,7 @@ import { createEventLog } from '../events/event-log.ts';
 import { createHistory, eventsOf, type HistoryEntry } from '../events/history.ts';
 import { createPublisher } from '../events/publisher.ts';
 import { createStatus } from '../inventory/status.ts';
-import { createScheduler } from '../schedule/scheduler.ts';
+import { createScheduler } from '../async/scheduler.ts';
 import { createEachEngine, type EachEngine } from './run/each-engine.ts';
 import { createFleetInventory, sumOfKnown } from './inventory.ts';
 import { withEngine } from './member/of-engine.ts';
@@ -24,7 +24,7 @@ import { chooseEngines } from './member/choose-engines.ts';
 import type { Decision, DecisionFault, DecisionRequest } from '../../domain/decision/decisions.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { Request } from '../../domain/run/session.ts';
-import type { PartOfRun } from '../check/part-of-run.ts';
+import type { PartOfRun } from '../check/checked-container.ts';
 import { inAllWaves } from './run/in-waves.ts';
 import { partOfRun } from './run/run-registry.ts';
 

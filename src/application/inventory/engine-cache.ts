@@ -9,7 +9,7 @@ import type { ReadOnlyOutside, Clock } from '../../domain/outside/outside.ts';
 import { createChanges } from './engine-changes.ts';
 import { createListingReader } from './listing-reader.ts';
 import { noStartTimes } from './start-times.ts';
-import { orStopped } from '../async/stopped.ts';
+import { orStopped } from '../async/concurrency.ts';
 
 export type FollowOptions = {
   /** Called with the result of every reading; undefined after a success. */

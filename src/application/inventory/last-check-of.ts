@@ -1,8 +1,7 @@
 import { freshReason } from '../../domain/check/verdict.ts';
 import { defined } from '../../domain/text/plain-data.ts';
 import type { LastCheck } from '../../domain/inventory/inventory.ts';
-import type { CheckedContainer } from '../check/checked-container.ts';
-import { otherDigest } from '../check/describe-checked.ts';
+import { otherDigest, type CheckedContainer } from '../check/checked-container.ts';
 
 export const notChecked: LastCheck = {
   staleness: undefined,

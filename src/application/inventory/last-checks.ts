@@ -10,8 +10,7 @@ import {
 import { isImageId } from '../../domain/check/container-reference.ts';
 import type { LastCheck, TrackedContainer } from '../../domain/inventory/inventory.ts';
 import type { DecidedCandidate } from '../../domain/decision/decisions.ts';
-import type { CheckedContainer } from '../check/checked-container.ts';
-import { candidateDigest } from '../check/describe-checked.ts';
+import { candidateDigest, type CheckedContainer } from '../check/checked-container.ts';
 import {
   asNewest,
   checkOf,

@@ -12,8 +12,7 @@ import {
 import { describeError } from '../../domain/text/errors.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
-import { listServices } from '../engine/service-listing.ts';
-import { unlessBroken } from '../engine/object-error.ts';
+import { listServices, unlessBroken } from '../engine/listing.ts';
 import type { Reading } from './engine-changes.ts';
 
 /** Updates a listing with as few engine calls as possible. */

@@ -1,6 +1,6 @@
 import { type ErrorCode, ServiceError } from '../../domain/text/errors.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
-import { orStopped } from '../async/stopped.ts';
+import { orStopped } from '../async/concurrency.ts';
 
 /**
  * Pings the engine, with one request for all waiting callers, and throws the reason when it does not answer. A silent

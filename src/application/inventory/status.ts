@@ -7,7 +7,7 @@ import {
 } from '../../domain/run/event.ts';
 import type { Inventory } from '../../domain/inventory/inventory.ts';
 import { fleetKeyOf, type SessionSummary } from '../../domain/run/session.ts';
-import type { Scheduler } from '../schedule/scheduler.ts';
+import type { Scheduler } from '../async/scheduler.ts';
 import type { History, HistoryEntry } from '../events/history.ts';
 import { defined } from '../../domain/text/plain-data.ts';
 

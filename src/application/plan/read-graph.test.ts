@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { Engine } from '../../domain/outside/outside.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
-import { createGraphReader } from './make-plan.ts';
+import { createGraphReader } from '../check/make-plan.ts';
 
 async function setScene() {
   const scene = createSandboxScene();

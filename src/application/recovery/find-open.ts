@@ -15,7 +15,7 @@ import type { Member } from '../../domain/transaction/facts.ts';
 import type { OpenTransaction } from '../transaction/facts/open-transaction.ts';
 import { memberFromJournal, memberFromMark } from '../transaction/facts/member-from.ts';
 import { containerOwnLabels } from '../../domain/image/image-labels.ts';
-import { objectErrorOrThrow } from '../engine/object-error.ts';
+import { objectErrorOrThrow } from '../engine/listing.ts';
 import { imageLabelsIn, indexImages } from '../../domain/container/lookup.ts';
 
 /** An unfinished transaction as the engine shows it. */

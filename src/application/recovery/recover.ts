@@ -1,4 +1,4 @@
-import { readOwnWays } from '../engine/list-all.ts';
+import { readOwnWays, objectErrorOrThrow } from '../engine/listing.ts';
 import type { RecoveredTransaction, RecoveryReport } from '../../domain/run/event.ts';
 import { restartPolicyOf, type ContainerSummary } from '../../domain/container/container.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
@@ -12,7 +12,6 @@ import { mapConcurrently } from '../async/concurrency.ts';
 import { findOpen, type Found, type FoundTransaction } from './find-open.ts';
 import { removeOverdue } from '../cleanup/kept-containers.ts';
 import { helpersIn, isHelperOf, type Helper } from './helpers.ts';
-import { objectErrorOrThrow } from '../engine/object-error.ts';
 import type { OwnWays } from '../../domain/self-update/own-ways.ts';
 import type { StepContext } from '../transaction/steps/step-context.ts';
 import { whyNotOurs, type OwnerVerdict } from './owners.ts';

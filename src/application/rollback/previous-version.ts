@@ -24,8 +24,8 @@ import {
 import { type Journal, transactionLabel } from '../../domain/transaction/journal.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { StaleContainer } from '../../domain/plan/update-plan.ts';
-import { imageOf } from '../engine/image-configs.ts';
-import { needsSignature, verifyImage } from '../check/newer/require-signature.ts';
+import { imageOf } from '../engine/listing.ts';
+import { needsSignature, verifyImage } from '../check/require-signature.ts';
 
 type World = {
   readonly outside: Outside;

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { delayed, type Schedule } from '../../domain/run/event.ts';
-import { type NextRun, createNextRun } from './scheduler.ts';
+import { type NextRun, createNextRun } from '../async/scheduler.ts';
 
 const minuteMs = 60_000;
 

@@ -2,7 +2,7 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import { digestIn } from '../../domain/container/swarm-service.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
 import type { ServiceEnd } from './follow-service.ts';
-import type { ServiceListing } from '../engine/service-listing.ts';
+import type { ServiceListing } from '../engine/listing.ts';
 
 type World = Pick<Outside, 'swarm' | 'log' | 'clock'>;
 

@@ -13,7 +13,7 @@ import { summaryOfService, digestIn, type SwarmService } from '../../domain/cont
 import type { ServiceUpdate } from '../../domain/swarm/update/service-update.ts';
 import { beginWatch } from '../../domain/swarm/update/watch-service.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
-import { listServices, type ServiceListing } from '../engine/service-listing.ts';
+import { listServices, type ServiceListing } from '../engine/listing.ts';
 import { rememberFailure } from './failed-services.ts';
 import { followService, limitsOf, readService, type ServiceEnd } from './follow-service.ts';
 

@@ -18,8 +18,8 @@ import {
 } from '../../domain/container/swarm-service.ts';
 import { tryParseImageReference } from '../../domain/image/image-reference.ts';
 import { quoted } from '../../domain/text/printable.ts';
-import { needsSignature, whyUnsigned } from '../check/newer/require-signature.ts';
-import { listServices } from '../engine/service-listing.ts';
+import { needsSignature, whyUnsigned } from '../check/require-signature.ts';
+import { listServices } from '../engine/listing.ts';
 import { forgetFailures, rememberFailure } from './failed-services.ts';
 import { runServices } from './run-services.ts';
 import { ownServiceId } from './update-services.ts';

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { countCalls } from '../../../test/support/engine/counted-engine.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { defaultSettings } from '../../domain/settings/effective-settings.ts';
-import { listAll } from '../engine/list-all.ts';
-import { createPlanner } from '../plan/make-plan.ts';
+import { listAll } from '../engine/listing.ts';
+import { createPlanner } from '../check/make-plan.ts';
 import { runTransaction } from './run-transaction.ts';
 
 async function callsOfOne() {

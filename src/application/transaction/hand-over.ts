@@ -1,4 +1,4 @@
-import { imageOf } from '../engine/image-configs.ts';
+import { imageOf } from '../engine/listing.ts';
 import type { ContainerRecipe } from '../../domain/container/container-settings.ts';
 import { isAlive } from '../../domain/container/container.ts';
 import { recipeFor } from '../../domain/container/recipe/container-recipe.ts';

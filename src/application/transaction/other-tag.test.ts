@@ -4,8 +4,8 @@ import type { PlannedFault } from '../../../sandbox/engine/calls.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 import { createApplication } from '../create-application.ts';
-import { listAll } from '../engine/list-all.ts';
-import { createPlanner } from '../plan/make-plan.ts';
+import { listAll } from '../engine/listing.ts';
+import { createPlanner } from '../check/make-plan.ts';
 import { runPlan } from '../update/run-plan.ts';
 
 const settings = { ...defaultSettings, gateWindowMs: 1000 };

@@ -5,7 +5,7 @@ import { newImageOf } from '../../domain/plan/order.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
-import { imageOf } from '../engine/image-configs.ts';
+import { imageOf } from '../engine/listing.ts';
 import { requirePermissions } from '../engine/permissions.ts';
 import { announcePhase } from '../transaction/announce.ts';
 import { fetchImage, foreignPlatform } from '../transaction/facts/fetch-image.ts';

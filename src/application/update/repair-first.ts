@@ -3,7 +3,7 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { isParkedName } from '../../domain/transaction/transaction-names.ts';
 import { transactionMarksOf } from '../../domain/transaction/transaction-mark.ts';
-import { type Listing, listAll } from '../engine/list-all.ts';
+import { type Listing, listAll } from '../engine/listing.ts';
 import type { RecoverServices } from '../swarm/recover-services.ts';
 import { isSettled, type RepairNews } from '../recovery/repair-news.ts';
 import { recoverTransactions, type RecoveryOrder } from '../recovery/recover.ts';

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../domain/text/errors.ts';
-import { stoppedError } from '../async/stopped.ts';
+import { stoppedError } from '../async/concurrency.ts';
 
 /** Allows one update at a time. The holder must call the returned function once. */
 export type UpdateLock = {

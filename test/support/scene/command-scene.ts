@@ -1,7 +1,7 @@
 import { loadConfiguration } from '../../../src/config/read/load.ts';
 import type { Settings } from '../../../src/config/read/process-settings.ts';
 import type { Log, LogFields } from '../../../src/domain/outside/outside.ts';
-import { createScheduler } from '../../../src/application/schedule/scheduler.ts';
+import { createScheduler } from '../../../src/application/async/scheduler.ts';
 import type { CommandContext } from '../../../src/interfaces/cli/context/context.ts';
 import { createFakeApplication, type FakeAnswers, type FakeApplication } from './fake-application.ts';
 import { createFakeClock, type FakeClock } from '../clock/fake-clock.ts';

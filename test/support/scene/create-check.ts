@@ -1,8 +1,11 @@
 import { type CheckReport, createJudge } from '../../../src/application/check/check.ts';
-import type { JudgeOrder } from '../../../src/application/check/judge-order.ts';
-import { createSelectContainers, type SelectOrder } from '../../../src/application/check/select/select-containers.ts';
-import { createUpdaterWarnings } from '../../../src/application/check/select/warnings.ts';
-import { listAll } from '../../../src/application/engine/list-all.ts';
+import type { JudgeOrder } from '../../../src/application/check/checked-container.ts';
+import {
+  createSelectContainers,
+  createUpdaterWarnings,
+  type SelectOrder,
+} from '../../../src/application/check/select-containers.ts';
+import { listAll } from '../../../src/application/engine/listing.ts';
 import type { ReadOnlyOutside } from '../../../src/domain/outside/outside.ts';
 import type { ServiceSettings } from '../../../src/domain/settings/effective-settings.ts';
 

@@ -5,7 +5,7 @@ import { digestOf } from '../../../../test/support/scene/builders.ts';
 import type { RemoteImage } from '../../../domain/outside/registry.ts';
 import { parseImageReference } from '../../../domain/image/image-reference.ts';
 import { readTagPolicy, type TagPolicy } from '../../../domain/image/choose-tag.ts';
-import { createCandidateFinder } from './find-candidate.ts';
+import { createCandidateFinder } from '../newer.ts';
 
 const lists = readTagLists('careful');
 const rows = lists.flatMap((list) => list.choices.map((choice) => ({ ...choice, list, image: list.image })));

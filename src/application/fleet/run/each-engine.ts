@@ -1,10 +1,9 @@
 import { isBusy } from '../../../domain/text/errors.ts';
 import type { EngineRun } from '../../../domain/run/session.ts';
-import { type Slot, createSlots } from '../../async/concurrency.ts';
+import { createSlots, orStopped, stoppedError, type Slot } from '../../async/concurrency.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { ReachedMember } from '../member/member.ts';
 import { isUnreachable, describeUnreachable } from '../member/reachability.ts';
-import { orStopped, stoppedError } from '../../async/stopped.ts';
 
 /** The end of one engine's part of a run. `result` is present if the part was completed. */
 export type Answer<Result> = {

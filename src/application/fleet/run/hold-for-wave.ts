@@ -1,10 +1,8 @@
 import { sentence } from '../../../domain/text/printable.ts';
 import { judgeWave, type ProvingEngine } from '../../../domain/waves.ts';
 import { tryParseImageReference, sameRepository, type Digest } from '../../../domain/image/image-reference.ts';
-import type { CheckedContainer } from '../../check/checked-container.ts';
-import { candidateDigest } from '../../check/describe-checked.ts';
-import type { ProvenContainer, EngineProof } from '../../engine/proof.ts';
-import type { Prove } from '../../check/prove.ts';
+import { candidateDigest, type CheckedContainer } from '../../check/checked-container.ts';
+import type { ProvenContainer, EngineProof, Prove } from '../../check/prove.ts';
 import type { ReachedMember } from '../member/member.ts';
 import type { EachEngine } from './each-engine.ts';
 

@@ -1,7 +1,5 @@
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
-import type { CheckedContainer } from '../../check/checked-container.ts';
-import type { JudgeOrder } from '../../check/judge-order.ts';
-import type { PartOfRun } from '../../check/part-of-run.ts';
+import type { CheckedContainer, JudgeOrder, PartOfRun } from '../../check/checked-container.ts';
 import type { ReachedMember } from '../member/member.ts';
 import { holdForWave, type KnownEngine, readProofs } from './hold-for-wave.ts';
 import type { WavePlan } from './wave-plan.ts';

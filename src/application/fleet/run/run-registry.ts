@@ -1,9 +1,8 @@
-import { createSharedUse } from '../../async/concurrency.ts';
+import { createSharedUse, remember, rememberLists } from '../../async/concurrency.ts';
 import { formatReference } from '../../../domain/image/image-reference.ts';
 import { formatPlatform } from '../../../domain/image/platform.ts';
 import type { Registry } from '../../../domain/outside/registry.ts';
-import { remember, rememberLists } from '../../async/remember.ts';
-import type { PartOfRun } from '../../check/part-of-run.ts';
+import type { PartOfRun } from '../../check/checked-container.ts';
 
 /** The part of each engine in a run. Upkeep's own container waits for no other engine. */
 export function partOfRun(runId: string, registry: Registry): PartOfRun {

@@ -1,7 +1,7 @@
 import type { UnmatchedFilter } from '../../../domain/check/selection.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { CheckRequest, Request, UpdateRequest, Session } from '../../../domain/run/session.ts';
-import type { PartOfRun } from '../../check/part-of-run.ts';
+import type { PartOfRun } from '../../check/checked-container.ts';
 import type { CheckReport } from '../../check/check.ts';
 import type { Application, EngineApplication } from '../../application.ts';
 import { announceRun } from '../../events/announce-run.ts';

@@ -8,8 +8,7 @@ import type { EngineNode, ReachedMember, Reachability } from '../member/member.t
 import type { Manager } from './serving-manager.ts';
 import { createSharedSwarm, type SharedSwarm } from './shared-swarm.ts';
 import type { Swarm, SwarmState, EngineReader } from '../../../domain/outside/engine.ts';
-import { mapConcurrently } from '../../async/concurrency.ts';
-import { waitAtMost } from '../../async/stopped.ts';
+import { mapConcurrently, waitAtMost } from '../../async/concurrency.ts';
 import { swarmTaskLabel } from '../../../domain/check/watch-rules.ts';
 import type { ContainerSummary } from '../../../domain/container/container.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';

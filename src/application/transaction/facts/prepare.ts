@@ -33,7 +33,7 @@ import type { PlannedMember, PlannedTransaction } from '../../../domain/plan/upd
 import { titleOfProbe, whyNotAskable } from '../../health/probe.ts';
 import type { PermissionName } from '../../../domain/outside/permission.ts';
 import { removesItself } from '../../../domain/transaction/auto-remove.ts';
-import { imageOf } from '../../engine/image-configs.ts';
+import { imageOf } from '../../engine/listing.ts';
 import { type Needs, requirePermissions } from '../../engine/permissions.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { findPlacedFiles } from './placed-files.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { createTestLog } from '../../../../test/support/test-log.ts';
-import type { ImageReference } from '../../../domain/image/image-reference.ts';
-import { createCooldownClock } from './cooldown-clock.ts';
+import { createTestLog } from '../../../test/support/test-log.ts';
+import type { ImageReference } from '../../domain/image/image-reference.ts';
+import { createCooldownClock } from './registry-verdict.ts';
 
 const reference: ImageReference = { registry: 'registry.test', repository: 'web', tag: '1', digest: undefined };
 const dayMs = 86_400_000;

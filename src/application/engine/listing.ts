@@ -1,8 +1,12 @@
-import type { Container, ContainerSummary, Image, ImageSummary } from '../../domain/container/container.ts';
+import type { Container, ContainerSummary, ImageSummary, Image } from '../../domain/container/container.ts';
+import { failedVersionsOf, type FailedVersion } from '../../domain/check/failed-version.ts';
+import { indexImages, unlistedImageIds, type ImageIndex } from '../../domain/container/lookup.ts';
+import type { ReadOnlyOutside, ConfigUse, ImageConfigs } from '../../domain/outside/outside.ts';
+import { doubtfulWays, ownWays, type OwnWays } from '../../domain/self-update/own-ways.ts';
+import { inspectionsAtOnce, mapConcurrently, stoppedError, waitAtMost } from '../async/concurrency.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
-import { describeError, ServiceError } from '../../domain/text/errors.ts';
-import type { EngineReader } from '../../domain/outside/engine.ts';
-import type { ConfigUse, ImageConfigs, ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import { describeError, ServiceError, type ErrorCode } from '../../domain/text/errors.ts';
+import type { EngineReader, FailedServiceVersion, SwarmReader, SwarmState } from '../../domain/outside/engine.ts';
 import {
   parseDigest,
   repositoryName,
@@ -12,8 +16,78 @@ import {
 } from '../../domain/image/image-reference.ts';
 import type { Platform } from '../../domain/image/platform.ts';
 import { putNewest } from '../../domain/text/plain-data.ts';
-import { mapConcurrently } from '../async/concurrency.ts';
-import { waitAtMost } from '../async/stopped.ts';
+import type { SwarmNode, SwarmService } from '../../domain/container/swarm-service.ts';
+
+/**
+ * The engine's containers and images. One listing serves a whole run, which inspects only the containers that it may
+ * change.
+ */
+export type Listing = {
+  readonly containers: readonly ContainerSummary[];
+  readonly images: ImageIndex;
+  /** Images as the engine lists them: with the tags that mark updates, without untagged parents of other images. */
+  readonly listedImages: readonly ImageSummary[];
+  readonly failedVersions: readonly FailedVersion[];
+  /** Absent unless services are watched. */
+  readonly services?: ServiceListing;
+  /** The time before the first call. */
+  readonly begunAt: { readonly wallMs: number; readonly monotonicMs: number };
+};
+
+/**
+ * Makes two calls, and one more for each image that the engine does not list. What the engine does not know of an image
+ * is read from its registry. Throws a `ServiceError`.
+ */
+export async function listAll(outside: ReadOnlyOutside, signal: AbortSignal | undefined): Promise<Listing> {
+  const { engine, clock, log } = outside;
+  const begunAt = { wallMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
+  try {
+    const [containers, images, services] = await Promise.all([
+      engine.listContainers({}, signal),
+      engine.listImages(signal),
+      listServices(outside, signal),
+    ]);
+    const found = await mapConcurrently(unlistedImageIds(containers, images), 4, (id) =>
+      unlessBroken(
+        outside,
+        () => engine.inspectImage(id, signal),
+        (error) => log.warn('An image cannot be inspected', { image: id, error }),
+        signal,
+      ),
+    );
+    const all = [...images, ...found.filter((image) => image !== undefined)];
+    return {
+      containers,
+      images: indexImages(await completeImages(outside, containers, all, signal)),
+      listedImages: images,
+      failedVersions: failedVersionsOf(images),
+      ...(services && { services }),
+      begunAt,
+    };
+  } catch (error) {
+    throw signal?.aborted ? stoppedError(signal, 'check containers') : error;
+  }
+}
+
+/**
+ * The containers of a listing that this process must not stop: see `ownWays()`. It makes no call where this process uses
+ * the engine's own socket, and where the list shows enough.
+ */
+export async function readOwnWays(
+  { engine, instance, routes, log }: Pick<ReadOnlyOutside, 'engine' | 'instance' | 'routes' | 'log'>,
+  containers: readonly ContainerSummary[],
+  signal?: AbortSignal,
+): Promise<OwnWays> {
+  const facts = { containers, ownId: instance.containerId, routes: routes?.() };
+  const inspected = new Map<string, Container>();
+  await mapConcurrently(doubtfulWays(facts), inspectionsAtOnce, async (id) => {
+    const note = (error: string) =>
+      log.debug('A container cannot be inspected, so the way to the engine may be unknown', { error });
+    const container = await unlessBroken({ engine }, () => engine.inspectContainer(id, signal), note, signal);
+    if (container !== undefined) inspected.set(id, container);
+  });
+  return ownWays({ ...facts, inspected });
+}
 
 /**
  * The configurations of images whose configuration the engine does not know, and the same engine with those that were
@@ -162,7 +236,7 @@ function repositoriesOf(texts: readonly string[]): readonly ImageReference[] {
 }
 
 /** The images with the configurations of those that containers use. The engine is asked only if it does not know one. */
-export async function completeImages(
+async function completeImages(
   { engine, configs }: Pick<ReadOnlyOutside, 'engine' | 'configs'>,
   containers: readonly ContainerSummary[],
   images: readonly ImageSummary[],
@@ -199,3 +273,108 @@ export async function imageOf(
   if (image === undefined || configs === undefined) return image;
   return configs.complete(image, { references: [settings.Config.Image], manifestDigest }, signal);
 }
+
+/** The services of a swarm with their tasks and nodes, from one reading. */
+export type ServiceListing = {
+  readonly services: readonly SwarmService[];
+  readonly nodes: readonly SwarmNode[];
+  readonly failures: readonly FailedServiceVersion[];
+};
+
+/**
+ * Lists the services. Undefined outside a swarm, and if services are not watched. Asks the node for its role first,
+ * because a swarm without a leader takes 20 s to answer. Throws a `ServiceError`.
+ */
+export async function listServices(
+  { swarm, log }: Pick<ReadOnlyOutside, 'swarm' | 'log'>,
+  signal?: AbortSignal,
+): Promise<ServiceListing | undefined> {
+  if (swarm === undefined) return undefined;
+  const state = await swarm.state(signal);
+  if (state.kind === 'leaderless') throw leaderless(state.message);
+  if (state.kind !== 'manager') {
+    log.debug('No services are watched', { reason: whyNoManager(state) });
+    return undefined;
+  }
+  const [services, nodes, failures] = await Promise.all([
+    swarm.services(signal),
+    swarm.nodes(signal),
+    readFailures(swarm, log, signal),
+  ]);
+  return { services: services.toSorted((one, other) => compare(one.name, other.name)), nodes, failures };
+}
+
+/** Throws an error for a person who asked for services on an engine that cannot have any. */
+export async function requireManager(swarm: Pick<SwarmReader, 'state'>, signal?: AbortSignal): Promise<void> {
+  const state = await swarm.state(signal);
+  if (state.kind === 'leaderless') throw leaderless(state.message);
+  if (state.kind === 'manager') return;
+  throw new ServiceError('invalid-input', `Cannot use --swarm: ${whyNoManager(state)}`, {
+    remedy: 'Name a manager of the swarm with --host, or remove --swarm (UPKEEP_SWARM)',
+  });
+}
+
+function whyNoManager({ kind }: Pick<SwarmState, 'kind'>): string {
+  return kind === 'worker'
+    ? 'this engine is a worker of its swarm, and only a manager knows the services'
+    : 'this engine is in no swarm';
+}
+
+function leaderless(message: string): ServiceError {
+  return new ServiceError('engine-unreachable', `Cannot list the services of the swarm: it has no leader: ${message}`, {
+    remedy: 'Bring back the majority of its managers: docker node ls',
+  });
+}
+
+/** A proxy may forbid configs. The swarm's own update state is then the only memory. */
+async function readFailures(
+  swarm: SwarmReader,
+  log: Pick<ReadOnlyOutside['log'], 'warn'>,
+  signal: AbortSignal | undefined,
+): Promise<readonly FailedServiceVersion[]> {
+  try {
+    return await swarm.failures(signal);
+  } catch (error) {
+    if (signal?.aborted || !(error instanceof ServiceError) || error.code === 'engine-unreachable') throw error;
+    log.warn('Versions that failed in services cannot be read', { error: describeError(error) });
+    return [];
+  }
+}
+
+function compare(one: string, other: string): number {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
+}
+
+/** The answer about one object, or undefined if the engine cannot give it. `note` is called with the reason then. */
+export async function unlessBroken<Answer>(
+  { engine }: { readonly engine: Pick<EngineReader, 'ping'> },
+  ask: () => Promise<Answer>,
+  note: (reason: string) => void,
+  signal: AbortSignal | undefined,
+): Promise<Answer | undefined> {
+  try {
+    return await ask();
+  } catch (error) {
+    const { message } = await objectErrorOrThrow(engine, error, signal);
+    note(message);
+    return undefined;
+  }
+}
+
+/**
+ * Returns the error of an inspection if it concerns the inspected object alone, so that other containers can still be
+ * updated. Throws it if the engine itself fails or the caller aborts.
+ */
+export async function objectErrorOrThrow(
+  engine: Pick<EngineReader, 'ping'>,
+  error: unknown,
+  signal: AbortSignal | undefined,
+): Promise<ServiceError> {
+  if (signal?.aborted || !(error instanceof ServiceError) || fatal.includes(error.code)) throw error;
+  // A process that hangs in the kernel blocks the inspection of its own container only.
+  if (error.code === 'timeout') await engine.ping(signal);
+  return error;
+}
+
+const fatal: readonly ErrorCode[] = ['engine-unreachable', 'engine-denied', 'cancelled'];

@@ -1,5 +1,5 @@
-import type { ContainerReference } from '../../../domain/check/container-reference.ts';
-import { createImageRule, scopeInForce } from '../../../domain/check/watch-rules.ts';
+import { isImageId, readContainerReference, type ContainerReference } from '../../domain/check/container-reference.ts';
+import { createImageRule, scopeInForce } from '../../domain/check/watch-rules.ts';
 import {
   selectContainers,
   selectByImage,
@@ -8,19 +8,21 @@ import {
   type WatchedContainer,
   type ContainerFilters,
   type UnmatchedFilter,
-} from '../../../domain/check/selection.ts';
-import { imageLabelsIn, noImageLabels, type ImageLabelsOf } from '../../../domain/container/lookup.ts';
-import type { ReadOnlyOutside, Clock } from '../../../domain/outside/outside.ts';
-import { entryKeyOf } from '../../../domain/run/session.ts';
-import { unfinishedUpdates, type UnfinishedUpdate } from '../../../domain/recovery/unfinished-update.ts';
-import type { ImageReference } from '../../../domain/image/image-reference.ts';
-import { transactionMarksOf } from '../../../domain/transaction/transaction-mark.ts';
-import type { ServiceSettings } from '../../../domain/settings/effective-settings.ts';
-import { summaryOfService, type SwarmService } from '../../../domain/container/swarm-service.ts';
-import { listAll, type Listing } from '../../engine/list-all.ts';
-import { createReferenceReader, type ContainerReferences } from './container-references.ts';
-import { createLabelWarnings, createManagerNotes, createServiceWarnings, type UpdaterWarnings } from './warnings.ts';
-import { ServiceError } from '../../../domain/text/errors.ts';
+} from '../../domain/check/selection.ts';
+import { imageLabelsIn, noImageLabels, type ImageLabelsOf, type ImageIndex } from '../../domain/container/lookup.ts';
+import type { ReadOnlyOutside, Clock, Log } from '../../domain/outside/outside.ts';
+import { entryKeyOf } from '../../domain/run/session.ts';
+import { unfinishedUpdates, type UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
+import type { ImageReference } from '../../domain/image/image-reference.ts';
+import { transactionMarksOf } from '../../domain/transaction/transaction-mark.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
+import { summaryOfService, labelsWithoutEffect, type SwarmService } from '../../domain/container/swarm-service.ts';
+import { listAll, type Listing } from '../engine/listing.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
+import type { ContainerSummary } from '../../domain/container/container.ts';
+import { inspectionsAtOnce, mapConcurrently, createFirstTimes } from '../async/concurrency.ts';
+import { otherUpdaters } from '../../domain/check/other-managers.ts';
+import { quoted } from '../../domain/text/printable.ts';
 
 /** The containers of one request, from one listing. */
 export type SelectedContainers = {
@@ -159,5 +161,121 @@ function limitMatching(
   const endMs = monotonicMs() + longestMs;
   return () => {
     if (monotonicMs() > endMs) throw tooLong();
+  };
+}
+
+/** Reference that a container was created from, or the engine's error. */
+export type ReadReference =
+  | ContainerReference
+  | { readonly kind: 'failed'; readonly text: string; readonly error: unknown };
+
+/** By container id. */
+export type ContainerReferences = ReadonlyMap<string, ReadReference>;
+
+type ReferenceReader = (
+  watched: readonly WatchedContainer[],
+  images: ImageIndex,
+  signal?: AbortSignal,
+) => Promise<{
+  readonly references: ContainerReferences;
+  /** Whether a container was removed after the engine listed it. Another updater may have replaced it. */
+  readonly isOutdated: boolean;
+}>;
+
+/**
+ * Reads the references that containers were created from. The engine's list shows them unless the tag has moved. In
+ * that case the container is inspected once, because its reference cannot change.
+ */
+function createReferenceReader({ engine }: Pick<ReadOnlyOutside, 'engine'>): ReferenceReader {
+  const inspected = new Map<string, string>();
+
+  async function textOf({ id, image, imageId }: ContainerSummary, signal?: AbortSignal): Promise<string | undefined> {
+    if (!isImageId(image, imageId)) return image;
+    const text = inspected.get(id) ?? (await engine.inspectContainer(id, signal))?.settings.Config.Image;
+    if (text !== undefined) inspected.set(id, text);
+    return text;
+  }
+
+  return async (watched, images, signal) => {
+    const present = new Set(watched.map(({ container }) => container.id));
+    for (const id of inspected.keys()) if (!present.has(id)) inspected.delete(id);
+    const references = new Map<string, ReadReference>();
+    let isOutdated = false;
+    await mapConcurrently(watched, inspectionsAtOnce, async ({ container, wishes }) => {
+      const { id, image: listed, imageId } = container;
+      try {
+        const text = await textOf(container, signal);
+        if (text === undefined) {
+          isOutdated = true;
+          references.set(id, { kind: 'unknown', text: listed, reason: 'Removed during the check' });
+          return;
+        }
+        const source = { text, originalImage: wishes.originalImage, imageId, image: images.byId(imageId) };
+        references.set(id, readContainerReference(source));
+      } catch (error) {
+        references.set(id, { kind: 'failed', text: listed, error });
+      }
+    });
+    return { references, isOutdated };
+  };
+}
+
+/** Before the images are listed, all labels count as the containers' own. */
+type UpdaterWarnings = (containers: readonly ContainerSummary[], imageLabelsOf?: ImageLabelsOf) => void;
+
+/** Logs other updaters on the same engine, each container once per process. */
+export function createUpdaterWarnings(
+  { log, instance }: Pick<ReadOnlyOutside, 'log' | 'instance'>,
+  settings: Pick<ServiceSettings, 'scope'>,
+): UpdaterWarnings {
+  const isFirst = createFirstTimes(1000);
+  const ownId = instance.containerId;
+  return (containers, imageLabelsOf = () => ({})) => {
+    const scope = scopeInForce({ scope: settings.scope, containers, imageLabelsOf, ownId });
+    for (const { container, warning } of otherUpdaters({ containers, imageLabelsOf, ownId, scope }))
+      if (isFirst(container.id)) log.warn(warning, { container: container.name });
+  };
+}
+
+/** Logs errors in containers' labels, each once per process. */
+function createLabelWarnings(log: Log): (selection: Selection) => void {
+  const isFirst = createFirstTimes(5000);
+  return ({ watched, unwatched }) => {
+    for (const { container, warnings } of [...watched, ...unwatched])
+      for (const warning of warnings)
+        if (isFirst(`${container.name} ${warning}`)) log.warn(warning, { container: container.name });
+  };
+}
+
+/**
+ * Logs the containers that belong to another program, each reason once per process: a CI runner may create a hundred of
+ * them in an hour.
+ */
+function createManagerNotes(log: Log): (selection: Pick<Selection, 'unwatched'>) => void {
+  const isFirst = createFirstTimes(100);
+  return ({ unwatched }) => {
+    const others = unwatched.filter(({ kind }) => kind === 'other manager');
+    for (const { container, reason } of others) {
+      if (!isFirst(reason)) continue;
+      const alike = others.filter((other) => other.reason === reason).length - 1;
+      const more = alike === 0 ? '' : `, and ${alike} more like it`;
+      log.info(
+        `Container ${quoted(container.name)} is not watched${more}: it ${reason}. The label upkeep.enable=true has it watched`,
+        { container: container.name },
+      );
+    }
+  };
+}
+
+/** Logs the labels of watched services that have no effect, each once per process. */
+function createServiceWarnings(
+  log: Log,
+): (services: readonly SwarmService[], watched: readonly WatchedContainer[]) => void {
+  const isFirst = createFirstTimes(5000);
+  return (services, watched) => {
+    const ids = new Set(watched.map(({ container }) => container.id));
+    for (const service of services.filter(({ id }) => ids.has(id)))
+      for (const warning of labelsWithoutEffect(service))
+        if (isFirst(`${service.name} ${warning}`)) log.warn(warning, { service: service.name });
   };
 }

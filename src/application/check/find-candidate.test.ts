@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { createSandboxRegistry } from '../../../../sandbox/registry/registry.ts';
-import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
-import type { Registry } from '../../../domain/outside/registry.ts';
-import { parseImageReference } from '../../../domain/image/image-reference.ts';
-import { readTagPolicy, type TagPolicy } from '../../../domain/image/choose-tag.ts';
-import { createCandidateFinder, type FindCandidate } from './find-candidate.ts';
+import { createSandboxRegistry } from '../../../sandbox/registry/registry.ts';
+import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
+import type { Registry } from '../../domain/outside/registry.ts';
+import { parseImageReference } from '../../domain/image/image-reference.ts';
+import { readTagPolicy, type TagPolicy } from '../../domain/image/choose-tag.ts';
+import { createCandidateFinder, type FindCandidate } from './newer.ts';
 
 const amd64 = { os: 'linux', architecture: 'amd64', variant: '' };
 const arm64 = { os: 'linux', architecture: 'arm64', variant: 'v8' };

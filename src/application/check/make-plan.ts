@@ -14,11 +14,10 @@ import {
   type RefusedContainer,
   type StaleContainer,
 } from '../../domain/plan/update-plan.ts';
-import type { CheckReport } from '../check/check.ts';
-import { listAll, readOwnWays, type Listing } from '../engine/list-all.ts';
+import type { CheckReport } from './check.ts';
+import { listAll, readOwnWays, unlessBroken, type Listing } from '../engine/listing.ts';
 import { buildDependencyGraph, type DependencyGraph, type SoftOptions } from '../../domain/plan/dependency-graph.ts';
 import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
-import { unlessBroken } from '../engine/object-error.ts';
 
 export function staleIn(
   { containers }: Pick<CheckReport, 'containers'>,

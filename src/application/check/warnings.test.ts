@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { createSandboxScene } from '../../../../test/support/scene/sandbox-outside.ts';
-import { defaultSettings } from '../../../domain/settings/effective-settings.ts';
-import { createApplication } from '../../create-application.ts';
+import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
+import { defaultSettings } from '../../domain/settings/effective-settings.ts';
+import { createApplication } from '../create-application.ts';
 
 const everything = { images: [], containers: [] };
 

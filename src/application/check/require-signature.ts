@@ -1,15 +1,15 @@
-import type { Verdict, CheckSubject } from '../../../domain/check/verdict.ts';
-import type { ReadOnlyOutside } from '../../../domain/outside/outside.ts';
-import type { RemoteImage, VerifiedImage } from '../../../domain/outside/registry.ts';
-import type { Digest, ImageReference } from '../../../domain/image/image-reference.ts';
-import type { ServiceSettings } from '../../../domain/settings/effective-settings.ts';
-import { describeHold } from '../../../domain/decision/decisions.ts';
+import type { Verdict, CheckSubject } from '../../domain/check/verdict.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import type { RemoteImage, VerifiedImage } from '../../domain/outside/registry.ts';
+import type { Digest, ImageReference } from '../../domain/image/image-reference.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
+import { describeHold } from '../../domain/decision/decisions.ts';
 import {
   createSignatureJudge,
   type FoundSignatures,
   type SignatureQuestion,
   type VerificationKey,
-} from '../../../domain/image/signature.ts';
+} from '../../domain/image/signature.ts';
 
 type Signed = Pick<ReadOnlyOutside, 'registry' | 'verificationKeys'>;
 

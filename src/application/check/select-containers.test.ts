@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
-import { containerSummary } from '../../../../test/support/scene/builders.ts';
-import { applyFilters } from '../../../domain/check/selection.ts';
+import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
+import { containerSummary } from '../../../test/support/scene/builders.ts';
+import { applyFilters } from '../../domain/check/selection.ts';
 import { stopMatchingInTime } from './select-containers.ts';
 
 test('matching ends with an error once it has taken too long, whatever is matched', async () => {
