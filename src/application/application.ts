@@ -12,7 +12,7 @@ import type { DecisionService } from './check/decisions.ts';
 import type { RecoveryOrder } from './recovery/recover.ts';
 import type { Rehearsal } from './transaction/rehearse.ts';
 import type { ServiceError } from '../domain/text/errors.ts';
-import type { Inventory, UnwatchedTracked } from '../domain/inventory/inventory.ts';
+import type { Inventory, UnwatchedTracked } from '../domain/inventory.ts';
 import type { UnmatchedFilter } from '../domain/check/selection.ts';
 import type { UpdatePlan } from '../domain/plan/update-plan.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Inventory, TrackedContainer } from '../../src/domain/inventory/inventory.ts';
+import type { Inventory, TrackedContainer } from '../../src/domain/inventory.ts';
 import { missingPermissions, type PermissionName } from '../../src/domain/outside/permission.ts';
 import { beingRepaired, nameIsTaken } from '../../src/domain/recovery/unfinished-update.ts';
 import { buildPage } from '../support/pages/built-page.ts';

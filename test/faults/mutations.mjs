@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 export const mutations = [
   {
     name: 'old containers are not parked before they are stopped',
-    file: 'src/domain/transaction/forward.ts',
+    file: 'src/domain/transaction/decide.ts',
     find: `    firstStep('preparing', dependentsFirst, (member) => member.old?.place === 'name' && park(member, member.old)) ??
     firstStep(
       'preparing',
@@ -29,7 +29,7 @@ export const mutations = [
   },
   {
     name: 'a successor gets its name only after its start',
-    file: 'src/domain/transaction/forward.ts',
+    file: 'src/domain/transaction/decide.ts',
     find: `      (member) => member.new?.place === 'new' && rename(member.new, member.name),
     ) ??
     firstStep('preparing', members, ({ old, policy, wasRunning, startsFirst }) => {`,
@@ -39,19 +39,19 @@ export const mutations = [
   },
   {
     name: 'the commit is not recorded',
-    file: 'src/domain/transaction/forward.ts',
+    file: 'src/domain/transaction/decide.ts',
     find: `    firstStep('committing', facts.members, (member) => member.old?.place === 'old' && drop(member, member.old)) ?? {`,
     replace: `    firstStep('committing', facts.members, ({ old }) => old?.place === 'old' && remove(old)) ?? {`,
   },
   {
     name: 'a parked container keeps its restart policy',
-    file: 'src/domain/transaction/forward.ts',
+    file: 'src/domain/transaction/decide.ts',
     find: `      return !samePolicy(old.policy, waiting) && setPolicy(old, waiting);`,
     replace: `      return members.length === 0 && !samePolicy(old.policy, waiting) && setPolicy(old, waiting);`,
   },
   {
     name: 'the old container keeps its restart policy at the commit',
-    file: 'src/domain/transaction/commit.ts',
+    file: 'src/domain/transaction/decide.ts',
     find: `    next(replaced, ({ old }) => old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart)) ??
     must(owed, (member) => setFinalPolicy(member, memory, member.old !== undefined)) ??
 `,
@@ -60,7 +60,7 @@ export const mutations = [
   },
   {
     name: 'the successor does not get the restart policy',
-    file: 'src/domain/transaction/commit.ts',
+    file: 'src/domain/transaction/decide.ts',
     find: `    must(owed, (member) => setFinalPolicy(member, memory, member.old !== undefined)) ??
 `,
     replace: ``,
@@ -106,14 +106,14 @@ export const mutations = [
   },
   {
     name: 'the leader does not decide for its group',
-    file: 'src/domain/transaction/commit.ts',
+    file: 'src/domain/transaction/decide.ts',
     find: `    next(replaced, (member) => member.old?.place === 'old' && drop(member, member.old)) ??
     next(replaced, (member) => takeName(member, member.new)) ??`,
     replace: `    next(replaced, (member) => takeName(member, member.new)) ??`,
   },
   {
     name: 'rivals are not searched after the successor is created',
-    file: 'src/domain/transaction/forward.ts',
+    file: 'src/domain/transaction/decide.ts',
     find: `  const [rival] = member.rivals;`,
     replace: `  const [rival] = member.rivals.slice(member.rivals.length);`,
   },
@@ -131,7 +131,7 @@ export const mutations = [
   },
   {
     name: 'the policy is not read again after the successor is created',
-    file: 'src/domain/transaction/forward.ts',
+    file: 'src/domain/transaction/decide.ts',
     find: `!samePolicy(member.old.policy, member.policy))
     return rollBack`,
     replace: `!samePolicy(member.policy, member.policy))
@@ -177,7 +177,7 @@ export const mutations = [
   },
   {
     name: 'an update goes forward with a container that another one has parked',
-    file: 'src/domain/transaction/forward.ts',
+    file: 'src/domain/transaction/decide.ts',
     find: `  if (isParkedByOther || member.nameHeldBy === 'rival')`,
     replace: `  if ((isParkedByOther && member.new === undefined) || member.nameHeldBy === 'rival')`,
   },
@@ -189,19 +189,19 @@ export const mutations = [
   },
   {
     name: 'stops, starts and removals rest on expected facts',
-    file: 'src/domain/transaction/memory/expected-facts.ts',
+    file: 'src/domain/transaction/expected-facts.ts',
     find: `  'policy',\n  'gate',\n]`,
     replace: `  'policy',\n  'gate',\n  'stop',\n  'start',\n  'remove',\n]`,
   },
   {
     name: 'the mark is removed on expected facts',
-    file: 'src/domain/transaction/memory/expected-facts.ts',
+    file: 'src/domain/transaction/expected-facts.ts',
     find: `  'policy',\n  'gate',\n]`,
     replace: `  'policy',\n  'gate',\n  'unmark',\n]`,
   },
   {
     name: 'facts of an old container that has exited by itself are expected',
-    file: 'src/domain/transaction/memory/expected-facts.ts',
+    file: 'src/domain/transaction/expected-facts.ts',
     find: `  return old?.place !== 'name' || isAlive(old.status) === wasRunning;`,
     replace: `  return old?.place !== 'name' || isAlive(old.status) || wasRunning || !wasRunning;`,
   },

@@ -4,7 +4,7 @@ import { openHomeAssistant, type HomeIdentity } from '../../src/adapters/notify/
 import { parseTargets } from '../../src/adapters/notify/targets.ts';
 import { createEntityKeeper } from '../../src/application/notify/entity-keeper.ts';
 import type { ServiceError } from '../../src/domain/text/errors.ts';
-import type { Inventory, TrackedContainer, UnwatchedTracked } from '../../src/domain/inventory/inventory.ts';
+import type { Inventory, TrackedContainer, UnwatchedTracked } from '../../src/domain/inventory.ts';
 import type { ServiceEvent } from '../../src/domain/run/event.ts';
 import { defaultSettings } from '../../src/domain/settings/effective-settings.ts';
 import { createFakeClock, type FakeClock } from '../support/clock/fake-clock.ts';

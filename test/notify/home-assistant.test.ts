@@ -7,7 +7,7 @@ import {
 } from '../../src/adapters/notify/home-assistant/home-assistant.ts';
 import { connectMqtt, type Incoming, type MqttConnection } from '../../src/adapters/notify/mqtt/connection.ts';
 import { parseTargets } from '../../src/adapters/notify/targets.ts';
-import type { ContainerEntity, Entities } from '../../src/domain/home-assistant/entities.ts';
+import type { ContainerEntity, Entities } from '../../src/domain/home-assistant.ts';
 import { startRig } from '../support/notify/notify-rig.ts';
 import { startBroker, type BrokerOptions, type MqttBroker } from './broker.ts';
 import { describeWithReceivers as describe } from './describe-with-receivers.ts';

@@ -34,7 +34,7 @@ import {
   platformsOf,
   subjectOfService,
   whyHeldByLabel,
-} from '../../domain/swarm/update/service-verdict.ts';
+} from '../../domain/swarm/service-verdict.ts';
 import type { ImageSummary } from '../../domain/container/container.ts';
 import { labelsOfImage, type ImageIndex } from '../../domain/container/lookup.ts';
 import { sameRepository, tryParseImageReference, type Digest } from '../../domain/image/image-reference.ts';

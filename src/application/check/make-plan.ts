@@ -1,6 +1,6 @@
 import { failedInAnother, withCanaries } from '../../domain/plan/order.ts';
 import type { ContainerSummary, Container } from '../../domain/container/container.ts';
-import { withoutKept } from '../../domain/rollback/kept-containers.ts';
+import { withoutKept } from '../../domain/recovery/former-version.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { isContainer } from '../../domain/run/session.ts';
 import { quoted } from '../../domain/text/printable.ts';

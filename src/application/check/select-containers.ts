@@ -14,7 +14,7 @@ import type { ReadOnlyOutside, Clock, Log } from '../../domain/outside/outside.t
 import { entryKeyOf } from '../../domain/run/session.ts';
 import { unfinishedUpdates, type UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
 import type { ImageReference } from '../../domain/image/image-reference.ts';
-import { transactionMarksOf } from '../../domain/transaction/transaction-mark.ts';
+import { transactionMarksOf } from '../../domain/transaction/transaction-names.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { summaryOfService, labelsWithoutEffect, type SwarmService } from '../../domain/container/swarm-service.ts';
 import { listAll, type Listing } from '../engine/listing.ts';

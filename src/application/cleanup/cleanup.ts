@@ -6,7 +6,7 @@ import { userTags } from '../../domain/check/failed-version.ts';
 import { hasValidSeal, readJournal } from '../../domain/transaction/journal.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { formatReference, tryParseImageReference } from '../../domain/image/image-reference.ts';
-import { type Successor, type SupersededImage, supersededImages } from '../../domain/cleanup/superseded-images.ts';
+import { type Successor, type SupersededImage, supersededImages } from '../../domain/recovery/former-version.ts';
 import { getsFreshVolumes } from '../../domain/plan/replacement.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';

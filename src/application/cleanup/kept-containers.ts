@@ -1,8 +1,8 @@
 import { isAlive } from '../../domain/container/container.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import { imageLabelsIn, indexImages } from '../../domain/container/lookup.ts';
-import { keptAmong, type KeptContainer, whyRemovable } from '../../domain/rollback/kept-containers.ts';
-import { keptMarksOf } from '../../domain/transaction/transaction-mark.ts';
+import { keptAmong, type KeptContainer, whyRemovable } from '../../domain/recovery/former-version.ts';
+import { keptMarksOf } from '../../domain/transaction/transaction-names.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { removeUnused } from './cleanup.ts';

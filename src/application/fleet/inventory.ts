@@ -1,4 +1,4 @@
-import type { Inventory, UnwatchedTracked } from '../../domain/inventory/inventory.ts';
+import type { Inventory, UnwatchedTracked } from '../../domain/inventory.ts';
 import type { ReachedMember } from './member/member.ts';
 
 export type FleetInventory = {

@@ -1,4 +1,4 @@
-import { removesItself } from '../../domain/transaction/auto-remove.ts';
+import { removesItself } from '../../domain/transaction/journal.ts';
 import { isAlive, type Container } from '../../domain/container/container.ts';
 import type { ContainerSettings, Healthcheck } from '../../domain/container/container-settings.ts';
 import { longestWaitMs, type HealthProbe } from '../../domain/settings/values/label-values.ts';

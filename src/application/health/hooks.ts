@@ -1,18 +1,11 @@
 import type { Container } from '../../domain/container/container.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
-import {
-  hasOwnLimit,
-  hookCommand,
-  type HookResult,
-  hookTitles,
-  judgeHook,
-  outputLines,
-} from '../../domain/health/hook.ts';
+import { hasOwnLimit, hookCommand, type HookResult, hookTitles, judgeHook, outputLines } from '../../domain/health.ts';
 import type { HookName } from '../../domain/settings/table/service-options.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import type { HookAnswer } from '../../domain/transaction/memory/step-outcome.ts';
+import type { HookAnswer } from '../../domain/transaction/memory.ts';
 
 /**
  * Runs the container's hook inside it and logs the output. Without a hook the result is `passed`. The command line is

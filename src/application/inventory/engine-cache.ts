@@ -1,9 +1,4 @@
-import {
-  emptyListing,
-  isOrderInDoubt,
-  type EngineListing,
-  type ListedService,
-} from '../../domain/inventory/engine-listing.ts';
+import { emptyListing, isOrderInDoubt, type EngineListing, type ListedService } from '../../domain/inventory.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { ReadOnlyOutside, Clock } from '../../domain/outside/outside.ts';
 import { createChanges } from './engine-changes.ts';

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { countCalls } from '../../../test/support/engine/counted-engine.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { RestartKind } from '../../../sandbox/containers/processes.ts';
-import type { Inventory, TrackedContainer } from '../../domain/inventory/inventory.ts';
+import type { Inventory, TrackedContainer } from '../../domain/inventory.ts';
 import type { Outside, Engine } from '../../domain/outside/outside.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { type Journal, sealedText, sealLabel, writeJournal } from '../../domain/transaction/journal.ts';

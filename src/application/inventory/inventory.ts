@@ -1,19 +1,26 @@
 import { readContainerReference, type ContainerReference } from '../../domain/check/container-reference.ts';
 import type { ContainerSummary, ImageSummary } from '../../domain/container/container.ts';
-import { emptyListing, everyEntry, type EngineListing } from '../../domain/inventory/engine-listing.ts';
-import { labelsOfImage, noImageLabels, type ImageLabelsOf } from '../../domain/container/lookup.ts';
-import { createImageRule, scopeInForce } from '../../domain/check/watch-rules.ts';
-import type { Inventory, LastCheck, TrackedContainer, UnfinishedTracked } from '../../domain/inventory/inventory.ts';
 import {
+  emptyListing,
+  everyEntry,
   haveSameLinks,
   readListedDependencies,
+  trackContainer,
+  trackImages,
+  type EngineListing,
+  type Inventory,
+  type LastCheck,
+  type TrackedContainer,
+  type UnfinishedTracked,
   type ListedDependencies,
-} from '../../domain/inventory/listed-dependencies.ts';
+  type UncheckedContainer,
+} from '../../domain/inventory.ts';
+import { labelsOfImage, noImageLabels, type ImageLabelsOf } from '../../domain/container/lookup.ts';
+import { createImageRule, scopeInForce } from '../../domain/check/watch-rules.ts';
 import type { Instance, Seal } from '../../domain/outside/outside.ts';
 import { createSelector, type UnwatchedContainer, type WatchedContainer } from '../../domain/check/selection.ts';
 import type { ServiceSettings, LabelledSetting } from '../../domain/settings/effective-settings.ts';
-import { trackContainer, trackImages, type UncheckedContainer } from '../../domain/inventory/tracked-container.ts';
-import { transactionMarksOf } from '../../domain/transaction/transaction-mark.ts';
+import { transactionMarksOf } from '../../domain/transaction/transaction-names.ts';
 import { unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
 import type { PastOutcome } from '../../domain/run/session.ts';
 import type { SwarmService } from '../../domain/container/swarm-service.ts';

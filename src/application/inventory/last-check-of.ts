@@ -1,6 +1,6 @@
 import { freshReason } from '../../domain/check/verdict.ts';
 import { defined } from '../../domain/text/plain-data.ts';
-import type { LastCheck } from '../../domain/inventory/inventory.ts';
+import type { LastCheck } from '../../domain/inventory.ts';
 import { otherDigest, type CheckedContainer } from '../check/checked-container.ts';
 
 export const notChecked: LastCheck = {

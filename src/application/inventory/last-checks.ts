@@ -8,7 +8,7 @@ import {
   type Digest,
 } from '../../domain/image/image-reference.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
-import type { LastCheck, TrackedContainer } from '../../domain/inventory/inventory.ts';
+import type { LastCheck, TrackedContainer } from '../../domain/inventory.ts';
 import type { DecidedCandidate } from '../../domain/decision/decisions.ts';
 import { candidateDigest, type CheckedContainer } from '../check/checked-container.ts';
 import {

@@ -8,7 +8,7 @@ import {
   withReferences,
   withServices,
   withSomeContainers,
-} from '../../domain/inventory/engine-listing.ts';
+} from '../../domain/inventory.ts';
 import { describeError } from '../../domain/text/errors.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';

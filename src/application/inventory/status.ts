@@ -5,7 +5,7 @@ import {
   type RunUnderWay,
   type ServiceEvent,
 } from '../../domain/run/event.ts';
-import type { Inventory } from '../../domain/inventory/inventory.ts';
+import type { Inventory } from '../../domain/inventory.ts';
 import { fleetKeyOf, type SessionSummary } from '../../domain/run/session.ts';
 import type { Scheduler } from '../async/scheduler.ts';
 import type { History, HistoryEntry } from '../events/history.ts';

@@ -1,7 +1,7 @@
 import { candidateKinds, heldBecause, unknownBecause } from '../../domain/decision/decisions.ts';
 import { stalenesses } from '../../domain/check/verdict.ts';
 import { versionChanges } from '../../domain/image/image-labels.ts';
-import type { LastCheck } from '../../domain/inventory/inventory.ts';
+import type { LastCheck } from '../../domain/inventory.ts';
 import { isJsonObject } from '../../domain/text/json.ts';
 import { putNewest } from '../../domain/text/plain-data.ts';
 import { notChecked } from './last-check-of.ts';

@@ -2,8 +2,7 @@ import { readContainerReference } from '../../domain/check/container-reference.t
 import { createImageRule, scopeInForce } from '../../domain/check/watch-rules.ts';
 import { selectContainers, type WatchedContainer, selectByImage } from '../../domain/check/selection.ts';
 import { labelsOfImage, noImageLabels } from '../../domain/container/lookup.ts';
-import { everyEntry, type EngineListing } from '../../domain/inventory/engine-listing.ts';
-import type { UnwatchedTracked } from '../../domain/inventory/inventory.ts';
+import { everyEntry, type EngineListing, type UnwatchedTracked } from '../../domain/inventory.ts';
 import type { InventoryParts } from './inventory.ts';
 
 /** The containers that are not watched, with the reasons. It is built on request, once per listing. */

@@ -11,8 +11,8 @@ import { inspectedContainer } from '../../../test/support/scene/builders.ts';
 import type { Container } from '../../domain/container/container.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
-import type { Inventory, TrackedContainer } from '../../domain/inventory/inventory.ts';
-import type { Entities } from '../../domain/home-assistant/entities.ts';
+import type { Inventory, TrackedContainer } from '../../domain/inventory.ts';
+import type { Entities } from '../../domain/home-assistant.ts';
 import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 import { createEntityKeeper, type RequestResult } from './entity-keeper.ts';
 

@@ -1,10 +1,17 @@
 import type { Container } from '../../domain/container/container.ts';
 import { describeError } from '../../domain/text/errors.ts';
-import { type ContainerEntity, type Entities } from '../../domain/home-assistant/entities.ts';
-import { emptyRoster, entitiesOf, isWaiting, nextRoster, type Roster } from '../../domain/home-assistant/roster.ts';
+import {
+  emptyRoster,
+  entitiesOf,
+  isWaiting,
+  nextRoster,
+  type ContainerEntity,
+  type Entities,
+  type Roster,
+} from '../../domain/home-assistant.ts';
 import { percentOf, type ServiceEvent } from '../../domain/run/event.ts';
 import { fleetKeyOf, type Request, type ContainerOutcome, type UpdatePhase } from '../../domain/run/session.ts';
-import type { Inventory } from '../../domain/inventory/inventory.ts';
+import type { Inventory } from '../../domain/inventory.ts';
 import type { Clock, Log } from '../../domain/outside/outside.ts';
 import { isLeftForAutoRemove } from '../../domain/plan/replacement.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';

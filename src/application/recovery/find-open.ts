@@ -1,15 +1,21 @@
 import type { ContainerSummary, ImageSummary, Container } from '../../domain/container/container.ts';
-import { judgeRemains, type UnconfirmedContainer } from '../../domain/recovery/judge-remains.ts';
-import type { ConfirmedMember, ConfirmedTransaction, JournaledContainer } from '../../domain/recovery/remains.ts';
+import {
+  judgeRemains,
+  type UnconfirmedContainer,
+  type ConfirmedMember,
+  type ConfirmedTransaction,
+  type JournaledContainer,
+} from '../../domain/recovery/judge-remains.ts';
 import { hasValidSeal, readJournal, carriesJournal, transactionLabel } from '../../domain/transaction/journal.ts';
 import {
   isMarkOf,
   markTextOf,
   transactionMarksOf,
+  plainName,
+  parseTransactionName,
   type TransactionMark,
-} from '../../domain/transaction/transaction-mark.ts';
+} from '../../domain/transaction/transaction-names.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import { plainName, parseTransactionName } from '../../domain/transaction/transaction-names.ts';
 import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
 import type { Member } from '../../domain/transaction/facts.ts';
 import type { OpenTransaction } from '../transaction/facts/open-transaction.ts';

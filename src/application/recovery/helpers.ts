@@ -1,8 +1,7 @@
 import { type ContainerSummary, type ImageSummary, isAlive } from '../../domain/container/container.ts';
 import { type HelperOrder, readHelperOrder } from '../../domain/self-update/helper.ts';
-import { helperMarksOf, helperMarkText, isMarkOf } from '../../domain/transaction/transaction-mark.ts';
+import { helperMarksOf, helperMarkText, isMarkOf, isHelperName } from '../../domain/transaction/transaction-names.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import { isHelperName } from '../../domain/transaction/transaction-names.ts';
 import type { FoundTransaction } from './find-open.ts';
 
 export type Helper = {

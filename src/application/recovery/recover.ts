@@ -4,8 +4,14 @@ import { restartPolicyOf, type ContainerSummary } from '../../domain/container/c
 import type { Outside } from '../../domain/outside/outside.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
 import { imageLabelsIn, indexImages } from '../../domain/container/lookup.ts';
-import { isKeptByUpdate, keptAmong, withoutKept } from '../../domain/rollback/kept-containers.ts';
-import { isMarkOf, keptMarksOf, type TransactionMark } from '../../domain/transaction/transaction-mark.ts';
+import { isKeptByUpdate, keptAmong, withoutKept } from '../../domain/recovery/former-version.ts';
+import {
+  isMarkOf,
+  keptMarksOf,
+  parseKeptName,
+  parseTransactionName,
+  type TransactionMark,
+} from '../../domain/transaction/transaction-names.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { opened } from '../transaction/facts/open-transaction.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
@@ -19,9 +25,8 @@ import { withRecipients } from './recipients.ts';
 import type { BackgroundRepairs, RepairResult } from './background-repairs.ts';
 import { repairTransaction } from './repair-transaction.ts';
 import { concludeHelpers, whyHelperKept, type EndedHelper } from './end-helper.ts';
-import { policyWhileUnproven, samePolicy } from '../../domain/transaction/policy.ts';
+import { policyWhileUnproven, samePolicy } from '../../domain/transaction/member.ts';
 import { describeError } from '../../domain/text/errors.ts';
-import { parseKeptName, parseTransactionName } from '../../domain/transaction/transaction-names.ts';
 import { followedTag } from '../transaction/facts/facts.ts';
 import { settleWithinMs, strayAfterMs, untag } from '../transaction/facts/marks.ts';
 

@@ -5,7 +5,7 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import type { OwnWay, OwnWays } from '../../domain/self-update/own-ways.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { nameIsTaken } from '../../domain/recovery/unfinished-update.ts';
-import { noRestart } from '../../domain/transaction/policy.ts';
+import { noRestart } from '../../domain/transaction/member.ts';
 import { parkedName } from '../../domain/transaction/transaction-names.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
 import { failuresOf, rememberFailures } from '../transaction/failed-versions.ts';

@@ -4,12 +4,11 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { recoverTransactions, type RecoveryOrder } from './recover.ts';
 import type { Container } from '../../domain/container/container.ts';
-import { readHelperOrder } from '../../domain/self-update/helper.ts';
+import { readHelperOrder, publishesPorts } from '../../domain/self-update/helper.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
 import type { AwaitedDoor, HelperEnd } from '../transaction/run-transaction.ts';
 import type { EndedHelper } from './end-helper.ts';
-import { noRestart } from '../../domain/transaction/policy.ts';
-import { publishesPorts } from '../../domain/self-update/self-update.ts';
+import { noRestart } from '../../domain/transaction/member.ts';
 
 /**
  * Recovers. While a helper replaces our own container it waits for the helper to end, because the helper may stop this

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { PlannedFault } from '../../../sandbox/engine/calls.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import { transactionMarksOf } from '../../domain/transaction/transaction-mark.ts';
+import { transactionMarksOf } from '../../domain/transaction/transaction-names.ts';
 import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 import { createApplication } from '../create-application.ts';
 

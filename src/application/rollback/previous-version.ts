@@ -20,7 +20,7 @@ import {
   type LastUpdate,
   movedTogether,
   readLastUpdate,
-} from '../../domain/rollback/former-version.ts';
+} from '../../domain/recovery/former-version.ts';
 import { type Journal, transactionLabel } from '../../domain/transaction/journal.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { StaleContainer } from '../../domain/plan/update-plan.ts';

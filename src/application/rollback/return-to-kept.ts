@@ -1,10 +1,9 @@
 import { type Container, type ContainerSummary, isAlive, restartPolicyOf } from '../../domain/container/container.ts';
 import { describeWithRemedy, ServiceError } from '../../domain/text/errors.ts';
 import type { Journal } from '../../domain/transaction/journal.ts';
-import { keptMarksOf } from '../../domain/transaction/transaction-mark.ts';
+import { keptMarksOf } from '../../domain/transaction/transaction-names.ts';
 import { sameRepository, tryParseImageReference } from '../../domain/image/image-reference.ts';
-import { keptAmong } from '../../domain/rollback/kept-containers.ts';
-import { carrierOf, readLastUpdate } from '../../domain/rollback/former-version.ts';
+import { keptAmong, carrierOf, readLastUpdate } from '../../domain/recovery/former-version.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, UpdatePhase } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';

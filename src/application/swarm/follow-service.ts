@@ -3,15 +3,16 @@ import { summaryOfService, type SwarmService } from '../../domain/container/swar
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceCallOutcome, Swarm } from '../../domain/outside/engine.ts';
-import { decideService } from '../../domain/swarm/update/decide-service.ts';
-import type {
-  Fault,
-  ServiceFacts,
-  ServiceLimits,
-  ServiceStep,
-  ServiceUpdate,
-} from '../../domain/swarm/update/service-update.ts';
-import { type ServiceWatch, watchService } from '../../domain/swarm/update/watch-service.ts';
+import {
+  decideService,
+  watchService,
+  type Fault,
+  type ServiceFacts,
+  type ServiceLimits,
+  type ServiceStep,
+  type ServiceUpdate,
+  type ServiceWatch,
+} from '../../domain/swarm/decide-service.ts';
 
 export type ServiceEnd = Omit<Extract<ServiceStep, { kind: 'end' }>, 'kind' | 'outcome'> & {
   readonly outcome: Extract<ServiceStep, { kind: 'end' }>['outcome'] | 'unknown' | 'skipped';

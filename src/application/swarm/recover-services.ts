@@ -7,11 +7,11 @@ import {
   openUpdate,
   isRolledBackBySwarm,
   versionRolledBackBySwarm,
+  beginWatch,
   type RolledBackVersion,
-} from '../../domain/swarm/update/open-update.ts';
+  type ServiceUpdate,
+} from '../../domain/swarm/decide-service.ts';
 import { summaryOfService, digestIn, type SwarmService } from '../../domain/container/swarm-service.ts';
-import type { ServiceUpdate } from '../../domain/swarm/update/service-update.ts';
-import { beginWatch } from '../../domain/swarm/update/watch-service.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { listServices, type ServiceListing } from '../engine/listing.ts';
 import { rememberFailure } from './failed-services.ts';

@@ -7,7 +7,7 @@ import {
   type LabelValues,
   type ServiceSettings,
 } from '../../domain/settings/effective-settings.ts';
-import type { PlannedService } from '../../domain/swarm/update/service-update.ts';
+import type { PlannedService } from '../../domain/swarm/decide-service.ts';
 import {
   digestIn,
   rollbackImageOf,

@@ -2,7 +2,7 @@ import { describeError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, Outcomes } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import type { PlannedService } from '../../domain/swarm/update/service-update.ts';
+import type { PlannedService } from '../../domain/swarm/decide-service.ts';
 import { digestIn } from '../../domain/container/swarm-service.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { createSlots } from '../async/concurrency.ts';

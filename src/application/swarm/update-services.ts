@@ -7,7 +7,7 @@ import { forgetFailures } from './failed-services.ts';
 import { runServices, type ServiceRun } from './run-services.ts';
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import { summaryOfService, readServiceImage, type SwarmService } from '../../domain/container/swarm-service.ts';
-import type { PlannedService } from '../../domain/swarm/update/service-update.ts';
+import type { PlannedService } from '../../domain/swarm/decide-service.ts';
 
 export type CheckedServices = {
   readonly report: CheckReport;

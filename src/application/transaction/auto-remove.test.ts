@@ -2,7 +2,7 @@ import type { Engine } from '../../domain/outside/outside.ts';
 import { describe, expect, test } from 'vitest';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import { removesItself } from '../../domain/transaction/auto-remove.ts';
+import { removesItself } from '../../domain/transaction/journal.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
 import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 import { createApplication } from '../create-application.ts';

@@ -1,14 +1,15 @@
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { TransactionFacts, MemberFacts } from '../../domain/transaction/facts.ts';
-import { continueHandOver, observe } from '../../domain/transaction/memory/observe.ts';
+import { continueHandOver, observe } from '../../domain/transaction/expected-facts.ts';
 import {
   backoffMs,
   reconnectLimitMs,
   refusalLimitMs,
   stoppingLimitMs,
   stoppingPauseMs,
-} from '../../domain/transaction/memory/step-limits.ts';
-import { addReason, type TransactionMemory } from '../../domain/transaction/memory/transaction-memory.ts';
+  addReason,
+  type TransactionMemory,
+} from '../../domain/transaction/memory.ts';
 import type { TransactOptions } from './transact-options.ts';
 import { readFacts } from './facts/facts.ts';
 import type { Outside } from '../../domain/outside/outside.ts';

@@ -10,10 +10,9 @@ import {
   readHelperOrder,
   writeHelperOrder,
 } from '../../domain/self-update/helper.ts';
-import { helperMarkTag, helperMarkText } from '../../domain/transaction/transaction-mark.ts';
+import { helperMarkTag, helperMarkText, helperName } from '../../domain/transaction/transaction-names.ts';
 import { type FileBundle, findPlacedFiles, readBundle, writeBundle } from './facts/placed-files.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import { helperName } from '../../domain/transaction/transaction-names.ts';
 
 /**
  * Creates and starts the helper that finishes a transaction about our own container, or about a door. Resolves to

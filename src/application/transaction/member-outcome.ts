@@ -4,7 +4,7 @@ import { isAlive } from '../../domain/container/container.ts';
 import { composeFileRemark } from '../../domain/plan/replacement.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import { downtimeOf, type ContainerOutcome, type OutcomeKind } from '../../domain/run/session.ts';
-import { stepKey } from '../../domain/transaction/step.ts';
+import { stepKey } from '../../domain/transaction/member.ts';
 import { howToPermit, permissions } from '../../domain/outside/permission.ts';
 import type { ContainerFacts, MemberFacts } from '../../domain/transaction/facts.ts';
 import type { OpenTransaction } from './facts/open-transaction.ts';

@@ -1,7 +1,7 @@
 import type { UpdatePhase } from '../../domain/run/session.ts';
 import type { OwnWays } from '../../domain/self-update/own-ways.ts';
 import type { TransactionFacts } from '../../domain/transaction/facts.ts';
-import type { TransactionMemory } from '../../domain/transaction/memory/transaction-memory.ts';
+import type { TransactionMemory } from '../../domain/transaction/memory.ts';
 import type { PreparedTransaction } from './facts/prepare.ts';
 import type { StepContext } from './steps/step-context.ts';
 

@@ -2,17 +2,23 @@ import { decide } from '../../domain/transaction/decide.ts';
 import type { TransactionFacts } from '../../domain/transaction/facts.ts';
 import { isAlive } from '../../domain/container/container.ts';
 import type { UpdatePhase } from '../../domain/run/session.ts';
-import { describeStep } from '../../domain/transaction/memory/describe-step.ts';
-import { expectedFactsAfter, mayUseExpectedFacts } from '../../domain/transaction/memory/expected-facts.ts';
-import { learn, type StepDecision } from '../../domain/transaction/memory/learn.ts';
 import {
+  describeStep,
+  learn,
   beginMemory,
   addReason,
   beginRollback,
   noteFailure,
+  type StepDecision,
   type TransactionMemory,
-} from '../../domain/transaction/memory/transaction-memory.ts';
-import { stepKey, type Decision, type Step, type StepKind } from '../../domain/transaction/step.ts';
+} from '../../domain/transaction/memory.ts';
+import {
+  expectedFactsAfter,
+  mayUseExpectedFacts,
+  hasLostSuccessor,
+  noteLostSuccessors,
+} from '../../domain/transaction/expected-facts.ts';
+import { stepKey, type Decision, type Step, type StepKind } from '../../domain/transaction/member.ts';
 import { createFactsReader } from './facts-reader.ts';
 import { stopAndHealthPolicyOf } from '../health/stop-and-health-policy.ts';
 import { whyNotStop } from '../engine/permissions.ts';
@@ -21,7 +27,6 @@ import type { TransactOptions, TransactResult } from './transact-options.ts';
 import { describeError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { logTail } from '../../domain/text/hidden-secrets.ts';
-import { hasLostSuccessor, noteLostSuccessors } from '../../domain/transaction/memory/observe.ts';
 import { firstToEnd } from './facts/first-to-end.ts';
 
 /**

@@ -1,8 +1,7 @@
 import type { RecoveredTransaction } from '../../domain/run/event.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import { isParkedName } from '../../domain/transaction/transaction-names.ts';
-import { transactionMarksOf } from '../../domain/transaction/transaction-mark.ts';
+import { isParkedName, transactionMarksOf } from '../../domain/transaction/transaction-names.ts';
 import { type Listing, listAll } from '../engine/listing.ts';
 import type { RecoverServices } from '../swarm/recover-services.ts';
 import { isSettled, type RepairNews } from '../recovery/repair-news.ts';

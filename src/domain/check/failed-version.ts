@@ -1,7 +1,6 @@
 import type { ContainerSummary, ImageSummary } from '../container/container.ts';
 import { fnv64 } from '../text/plain-data.ts';
-import { isTransactionMarkTag, markRepository } from '../transaction/transaction-mark.ts';
-import { parseTransactionName } from '../transaction/transaction-names.ts';
+import { isTransactionMarkTag, markRepository, parseTransactionName } from '../transaction/transaction-names.ts';
 
 /**
  * A new version that failed in a container by its own fault, and is not retried there. A tag on the image that the

@@ -4,19 +4,18 @@ import {
   type DesiredEndState,
   type ServiceSettings,
 } from '../settings/effective-settings.ts';
-import { removesItself } from '../transaction/auto-remove.ts';
+import { removesItself, ownJournal } from '../transaction/journal.ts';
 import type { Container } from '../container/container.ts';
 import type { DependencyGraph, HardDependency } from './dependency-graph.ts';
 import { quoted } from '../text/printable.ts';
 import { swarmTaskLabel } from '../check/watch-rules.ts';
-import { whyNoDoorUpdate, whyNotSelfUpdated } from '../self-update/self-update.ts';
+import { whyNoDoorUpdate, whyNotSelfUpdated } from '../self-update/helper.ts';
 import { isParkedName } from '../transaction/transaction-names.ts';
 import type { EngineAbilities } from '../outside/engine.ts';
 import type { PlannedMember } from './update-plan.ts';
 import { networkOfRepeatedMac, hasHostNetwork, sharesNetwork } from '../container/recipe/networks.ts';
 import { readComposeIdentity } from '../container/lookup.ts';
 import { composeImageLabel } from '../container/recipe/config.ts';
-import { ownJournal } from '../transaction/journal.ts';
 
 export type ReplacementContext = {
   readonly graph: DependencyGraph;

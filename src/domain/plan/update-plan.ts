@@ -13,7 +13,7 @@ import {
   strongComponents,
   type DependencyGraph,
 } from './dependency-graph.ts';
-import type { PlannedService } from '../swarm/update/service-update.ts';
+import type { PlannedService } from '../swarm/decide-service.ts';
 import type { OwnWays } from '../self-update/own-ways.ts';
 import { quoted } from '../text/printable.ts';
 import { whyNotReplaceable, type ReplacementContext } from './replacement.ts';

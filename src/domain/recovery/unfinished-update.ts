@@ -1,8 +1,7 @@
 import { type ContainerSummary, isAlive } from '../container/container.ts';
 import { type Journal, readJournal } from '../transaction/journal.ts';
-import type { TransactionMark } from '../transaction/transaction-mark.ts';
+import { helperName, parseTransactionName, type TransactionMark } from '../transaction/transaction-names.ts';
 import type { Instance } from '../outside/outside.ts';
-import { helperName, parseTransactionName } from '../transaction/transaction-names.ts';
 
 /**
  * An unfinished update. `in progress`: a running process works on it. `repair pending`: that process is gone, or there

@@ -1,6 +1,5 @@
-import { policyWhileUnproven, samePolicy } from './policy.ts';
-import { type Decision, type Step, stepKey } from './step.ts';
-import { expectedFactsAfter, mayUseExpectedFacts } from './memory/expected-facts.ts';
+import { policyWhileUnproven, samePolicy, stepKey, type Decision, type Step } from './member.ts';
+import { expectedFactsAfter, mayUseExpectedFacts } from './expected-facts.ts';
 import {
   type ExecutionMemory,
   type MemberFacts,

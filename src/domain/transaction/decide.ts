@@ -1,12 +1,46 @@
 import { isAlive } from '../container/container.ts';
 import type { UpdatePhase } from '../run/session.ts';
 import { rollBack } from './roll-back.ts';
-import { choicesIn, stepOf } from './choose-step.ts';
-import { commit } from './commit.ts';
-import type { ExecutionMemory, MemberFacts, ContainerFacts, TransactionFacts } from './facts.ts';
-import { forward } from './forward.ts';
-import { isInTransaction, needsStart, remove } from './member.ts';
-import { type Decision, type Step, stepKey } from './step.ts';
+import {
+  choicesIn,
+  stepOf,
+  isInTransaction,
+  needsStart,
+  remove,
+  stepKey,
+  firstOf,
+  firstStep,
+  drop,
+  isNameTaken,
+  park,
+  rename,
+  setPolicy,
+  start,
+  stop,
+  wasParkedHere,
+  policyWhileUnproven,
+  samePolicy,
+  leave,
+  setFinalPolicy,
+  removeOrKeepOld,
+  restorePolicy,
+  startOld,
+  takeName,
+  unmark,
+  mayTakeName,
+  isFoundInPlace,
+  noRestart,
+  type Decision,
+  type Step,
+  type StepArguments,
+} from './member.ts';
+import {
+  isParked,
+  type ExecutionMemory,
+  type MemberFacts,
+  type ContainerFacts,
+  type TransactionFacts,
+} from './facts.ts';
 
 /**
  * The next step of a transaction, from the engine's facts. An update and a recovery run the same loop: read
@@ -121,4 +155,211 @@ function withoutKept(member: MemberFacts, { reopens }: ExecutionMemory): MemberF
   const part = (container: ContainerFacts | undefined) => (container?.place === 'kept' ? undefined : container);
   const old = reopens ? member.old : part(member.old);
   return { ...member, old, new: part(member.new), spare: part(member.spare) };
+}
+
+function forward(facts: TransactionFacts): Decision {
+  return (
+    firstOf(facts.members, (member) => whyNotForward(member, facts)) ??
+    prepare(facts) ??
+    runPreUpdateHooks(facts) ??
+    swap(facts) ??
+    prove(facts) ??
+    runPostUpdateHooks(facts) ??
+    firstStep('committing', facts.members, (member) => member.old?.place === 'old' && drop(member, member.old)) ?? {
+      kind: 'end',
+      result: 'committed',
+    }
+  );
+}
+
+function whyNotForward(member: MemberFacts, { members, memory }: TransactionFacts): Decision | undefined {
+  const rollBack = (reason: string, busy = false): Decision => ({ kind: 'rollBack', reason, busy });
+  const isParkedByOther = member.old !== undefined && isParked(member.old.place) && !wasParkedHere(member, memory);
+  if (isParkedByOther || member.nameHeldBy === 'rival')
+    return rollBack(`another update of "${member.name}" is in progress`, true);
+  if (isNameTaken(member)) return rollBack(`another container has taken the name "${member.name}"`, true);
+  if (member.old?.place === 'name' && member.policy !== undefined && !samePolicy(member.old.policy, member.policy))
+    return rollBack(`the restart policy of "${member.name}" was changed meanwhile`, true);
+  if (member.old?.place === 'elsewhere') return rollBack(`somebody renamed "${member.name}" meanwhile`, true);
+  // A member of a group cannot be undone alone: its successor depends on the other successors.
+  const isCarriedAlong = member.new?.place === 'name' || (member.new !== undefined && members.length > 1);
+  const [rival] = member.rivals;
+  const lostRace =
+    rival === undefined ? undefined : rollBack(`another update of "${member.name}" is in progress ("${rival}")`, true);
+  if (member.old === undefined && !isCarriedAlong)
+    return lostRace ?? rollBack(`somebody removed "${member.name}" meanwhile`);
+  if (member.new === undefined) {
+    if (member.old?.place === 'name') return undefined;
+    return rollBack(
+      member.autoRemoves
+        ? `the new version of "${member.name}" did not run, so the engine removed it (--rm)`
+        : `somebody removed the successor of "${member.name}"`,
+    );
+  }
+  const tagMoved = (created: string): Decision => {
+    const reason = `the tag of "${member.reference}" was moved while ${created} "${member.name}" was created`;
+    return { kind: 'rollBack', reason, busy: true, wasTagMoved: true };
+  };
+  if (member.targetImageId !== undefined && member.new.imageId !== member.targetImageId)
+    return tagMoved('the successor of');
+  if (member.spare !== undefined && member.spare.imageId !== member.old?.imageId) return tagMoved('a stand-in for');
+  return lostRace;
+}
+
+function prepare({ members, memory, setsNoMarks }: TransactionFacts): Decision | undefined {
+  const unmarked = setsNoMarks ? undefined : members.find(({ isMarked }) => !isMarked);
+  if (unmarked !== undefined) return stepOf('preparing', { kind: 'mark', oldId: unmarked.oldId });
+  for (const [member, { new: successor }] of members.entries()) {
+    if (successor === undefined) return stepOf('preparing', { kind: 'create', member });
+  }
+  for (const [member, { new: successor, missingNetworks, files }] of members.entries()) {
+    const lacking = { missingNetworks, files };
+    const step = successor?.place === 'new' && completeOrCompare(successor, lacking, member, memory);
+    if (step) return step;
+  }
+  for (const [member, { new: successor, spare, ...replica }] of members.entries()) {
+    if (successor?.place !== 'new') continue;
+    if (replica.lacksAutoRemoveReplica) return stepOf('preparing', { kind: 'autoRemoveReplica', member });
+    const { missingOfAutoRemoveReplica: missingNetworks, files } = replica;
+    const step = spare && completeOrCompare(spare, { missingNetworks, files }, member, memory);
+    if (step) return step;
+  }
+  return undefined;
+}
+
+function completeOrCompare(
+  { id }: ContainerFacts,
+  {
+    missingNetworks: [networkId],
+    files,
+  }: Pick<MemberFacts, 'missingNetworks'> & { readonly files: MemberFacts['files'] },
+  member: number,
+  { compared, filled }: ExecutionMemory,
+): Decision | undefined {
+  if (networkId !== undefined) return stepOf('preparing', { kind: 'connect', id, networkId, member });
+  if (files !== undefined && !filled.has(id)) return stepOf('preparing', { kind: 'copyFiles', id, member });
+  return compared.has(id) ? undefined : stepOf('preparing', { kind: 'compare', id, member });
+}
+
+/** Runs every pre-update hook before the first change. Each may refuse or defer the update of the whole group. */
+function runPreUpdateHooks({ members, memory }: TransactionFacts): Decision | undefined {
+  return firstStep(
+    'preparing',
+    members.toReversed(),
+    ({ old }) => old?.place === 'name' && runHook('preUpdate', old, memory),
+  );
+}
+
+function swap({ members, liveRestore }: TransactionFacts): Decision | undefined {
+  const dependentsFirst = members.toReversed();
+  return (
+    firstStep('stopping', dependentsFirst, ({ old }) => old !== undefined && isBetweenTries(old) && stop(old)) ??
+    firstStep('preparing', dependentsFirst, (member) => member.old?.place === 'name' && park(member, member.old)) ??
+    firstStep(
+      'preparing',
+      dependentsFirst,
+      (member) => member.new?.place === 'new' && rename(member.new, member.name),
+    ) ??
+    firstStep('preparing', members, ({ old, policy, wasRunning, startsFirst }) => {
+      if (old?.place !== 'old' || startsFirst || policy === undefined || !wasRunning || !isAlive(old.status))
+        return undefined;
+      const waiting = policyWhileUnproven(policy, liveRestore);
+      return !samePolicy(old.policy, waiting) && setPolicy(old, waiting);
+    }) ??
+    firstStep(
+      'stopping',
+      dependentsFirst,
+      ({ old, startsFirst }) => old !== undefined && !startsFirst && isAlive(old.status) && stop(old),
+    )
+  );
+}
+
+/**
+ * Docker cannot rename a container that its restart policy is about to start ("sandbox not found"), because it has no
+ * network then.
+ */
+function isBetweenTries({ place, status }: ContainerFacts): boolean {
+  return place === 'name' && status === 'restarting';
+}
+
+function prove({ members, memory }: TransactionFacts): Decision | undefined {
+  const unproven: string[] = [];
+  for (const member of members) {
+    const { new: successor, desiredEndState, waitsFor } = member;
+    if (desiredEndState === 'stopped' || successor === undefined || memory.proven.has(successor.id)) continue;
+    if (successor.startedAt === '') {
+      const awaited = waitsFor.flatMap((place) => members[place]?.new?.id ?? []).filter((id) => unproven.includes(id));
+      return awaited.length === 0
+        ? stepOf('starting', start(successor))
+        : stepOf('checking health', { kind: 'gate', ids: awaited });
+    }
+    unproven.push(successor.id);
+    if (needsStart(member)) break;
+  }
+  return unproven.length === 0 ? undefined : stepOf('checking health', { kind: 'gate', ids: unproven });
+}
+
+function runPostUpdateHooks({ members, memory }: TransactionFacts): Decision | undefined {
+  return firstStep(
+    'checking health',
+    members,
+    ({ new: successor }) => successor !== undefined && runHook('postUpdate', successor, memory),
+  );
+}
+
+function runHook(
+  hook: StepArguments['hook']['hook'],
+  { id, status, hasHook }: ContainerFacts,
+  { hooked }: ExecutionMemory,
+): Step | false {
+  return hasHook && status === 'running' && !hooked.has(id) && { kind: 'hook', id, hook };
+}
+
+/** An earlier process may already have performed any of these steps. */
+function commit({ members: all, memory }: TransactionFacts): Decision {
+  // A commit parks every old container first. An old container at its plain name is not part of it, even if a journal
+  // names it.
+  const members = all.filter(
+    (member) => !isFoundInPlace(member, memory) || (member.isMarked && member.new === undefined),
+  );
+  const replaced = members.filter((member) => member.new !== undefined);
+  const owed = replaced.filter((member) => lacksPolicy(member, memory));
+  const orphaned = members.filter((member) => member.new === undefined);
+  const { next, must } = choicesIn('committing', memory);
+  return (
+    next(replaced, (member) => member.old?.place === 'old' && drop(member, member.old)) ??
+    next(replaced, (member) => takeName(member, member.new)) ??
+    next(replaced, ({ old }) => old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart)) ??
+    must(owed, (member) => setFinalPolicy(member, memory, member.old !== undefined)) ??
+    next(replaced, ({ old }) => old !== undefined && isAlive(old.status) && stop(old)) ??
+    must(owed, (member) => member.new !== undefined && needsStart(member) && start(member.new)) ??
+    must(replaced, (member) => unmark(member, memory)) ??
+    next(replaced, ({ spare }) => spare !== undefined && remove(spare)) ??
+    next(replaced.toReversed(), (member) => member.old !== undefined && removeOrKeepOld(member, member.old)) ??
+    next(replaced, ({ old }) => leave(old, memory)) ??
+    next(replaced, ({ spare }) => leave(spare, memory)) ??
+    restoreOrphans(orphaned, memory) ??
+    must(orphaned, (member) => unmark(member, memory)) ?? { kind: 'end', result: 'committed' }
+  );
+}
+
+/**
+ * Whether a committed successor still waits for its policy. With the policy set, the mark is removed and the container
+ * belongs to its owner: a later stop or change of the policy is respected, even if the old container still exists.
+ */
+function lacksPolicy({ old, isReplica, isMarked }: MemberFacts, { isRecovery }: ExecutionMemory): boolean {
+  return !isRecovery || isMarked || (old !== undefined && !isReplica && !samePolicy(old.policy, noRestart));
+}
+
+/** Members that lost their successor after the commit: it was removed from outside, or it had `--rm` and exited. */
+function restoreOrphans(orphaned: readonly MemberFacts[], memory: ExecutionMemory): Decision | undefined {
+  const { next, must } = choicesIn('committing', memory);
+  const isSuperfluous = (member: MemberFacts) =>
+    member.old?.place === 'drop' && (isNameTaken(member) || member.isReplica);
+  return (
+    next(orphaned, (member) => isSuperfluous(member) && member.old !== undefined && remove(member.old)) ??
+    next(orphaned, (member) => takeName(member, member.old)) ??
+    must(orphaned, (member) => mayTakeName(member) && startOld(member)) ??
+    next(orphaned, restorePolicy)
+  );
 }

@@ -5,6 +5,7 @@ import type { JournaledMember } from './facts.ts';
 import type { Seal } from '../outside/outside.ts';
 import { parseJson } from '../text/json.ts';
 import { parsePolicyCode, policyCode } from './transaction-names.ts';
+import type { Container } from '../container/container.ts';
 
 /**
  * The plan of a transaction for one container, written as labels of the successor at its creation. The containers'
@@ -26,7 +27,7 @@ export type Journal = JournaledMember & {
   readonly members: readonly JournalMember[];
 };
 
-export type JournalMember = { readonly name: string; readonly oldId: string };
+type JournalMember = { readonly name: string; readonly oldId: string };
 
 /** The label that finds all members of a transaction. */
 export const transactionLabel = `${journalPrefix}id`;
@@ -91,7 +92,7 @@ const fields: ReadonlySet<string> = new Set(
   ),
 );
 
-export type JournalReading =
+type JournalReading =
   | { readonly kind: 'journal'; readonly journal: Journal }
   /** No journal: an ordinary container. */
   | { readonly kind: 'none' }
@@ -185,4 +186,29 @@ function isId(text: string): boolean {
 /** Whether a transaction made the container. That transaction may be over. */
 export function carriesJournal(labels: Readonly<Record<string, string>>): boolean {
   return `${journalPrefix}v` in labels;
+}
+
+/** Whether the engine removes the container as soon as it stops (`--rm`). */
+export function removesItself({ settings }: Container): boolean {
+  return settings.HostConfig.AutoRemove === true;
+}
+
+/**
+ * Whether the container's successor must be `--rm`: the container is `--rm`, or it is a replica that replaced one in a
+ * rollback and still has no restart policy. A container with `--rm` cannot have a policy.
+ */
+export function hasSelfRemovingSuccessor(container: Container): boolean {
+  const { settings, imageLabels } = container;
+  const { Config, HostConfig } = settings;
+  const policy = HostConfig.RestartPolicy?.Name ?? '';
+  if (removesItself(container)) return true;
+  if (policy !== '' && policy !== 'no') return false;
+  return ownJournal(Config.Labels ?? {}, imageLabels ?? {})?.role === 'standin';
+}
+
+/** The same container, as if created with or without `--rm`. */
+export function withAutoRemove(container: Container, AutoRemove: boolean): Container {
+  const { settings } = container;
+  if ((settings.HostConfig.AutoRemove === true) === AutoRemove) return container;
+  return { ...container, settings: { ...settings, HostConfig: { ...settings.HostConfig, AutoRemove } } };
 }

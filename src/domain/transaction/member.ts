@@ -1,9 +1,8 @@
 import { isAlive } from '../container/container.ts';
 import type { RestartPolicy } from '../container/container-settings.ts';
 import type { ExecutionMemory, MemberFacts, ContainerFacts } from './facts.ts';
-import { noRestart, samePolicy } from './policy.ts';
-import { type Step, stepKey } from './step.ts';
 import { droppedName, parkedName } from './transaction-names.ts';
+import type { UpdatePhase } from '../run/session.ts';
 
 /**
  * Whether the member has had a successor. The successor's name is the lock: without it another updater may be at work.
@@ -116,4 +115,140 @@ export function removeOrKeepOld({ keepMs }: MemberFacts, old: ContainerFacts): S
   return keepMs > 0 && !isAlive(old.status) && samePolicy(old.policy, noRestart)
     ? { kind: 'keep', id: old.id }
     : remove(old);
+}
+
+/**
+ * The policy of an old container while its successor is unproven. Without live-restore, `always` is the one policy that
+ * survives every crash of an engine. With live-restore the engine would start a parked `always` container beside the
+ * survivor, so the policy is `no`.
+ */
+export function policyWhileUnproven(policy: RestartPolicy, liveRestore: boolean): RestartPolicy {
+  const never = policy.Name === '' || policy.Name === 'no';
+  if (never) return policy;
+  if (liveRestore) return policy.Name === 'unless-stopped' ? policy : noRestart;
+  return always;
+}
+
+/** An engine stores an omitted policy as empty or as `no`. Both mean the same. */
+export function samePolicy(one: RestartPolicy, other: RestartPolicy): boolean {
+  const name = (policy: RestartPolicy) => (policy.Name === '' ? 'no' : policy.Name);
+  const retries = (policy: RestartPolicy) => (policy.Name === 'on-failure' ? policy.MaximumRetryCount : 0);
+  return name(one) === name(other) && retries(one) === retries(other);
+}
+
+export const noRestart: RestartPolicy = { Name: 'no', MaximumRetryCount: 0 };
+
+const always: RestartPolicy = { Name: 'always', MaximumRetryCount: 0 };
+
+type Choose = (member: MemberFacts) => Step | false | undefined;
+
+type ChooseFirst = (members: readonly MemberFacts[], choose: Choose) => Decision | undefined;
+
+/**
+ * Each chooses the first step that a member needs in one phase. `next` skips a step that was given up. `must` returns
+ * `stuck` for it, because no later step is possible without it.
+ */
+export function choicesIn(
+  phase: UpdatePhase,
+  { givenUp }: ExecutionMemory,
+): { readonly next: ChooseFirst; readonly must: ChooseFirst } {
+  const isGivenUp = (step: Step) => givenUp.has(stepKey(step));
+  return {
+    next: (members, choose) =>
+      firstOf(members, (member) => {
+        const step = possible(choose(member), member);
+        return step === undefined || isGivenUp(step) ? undefined : stepOf(phase, step);
+      }),
+    must: (members, choose) =>
+      firstOf(members, (member) => {
+        const step = possible(choose(member), member);
+        if (step === undefined) return undefined;
+        return isGivenUp(step) ? { kind: 'stuck', step } : stepOf(phase, step);
+      }),
+  };
+}
+
+/** The first step that a member needs, whether or not it was given up. */
+export function firstStep(phase: UpdatePhase, members: readonly MemberFacts[], choose: Choose): Decision | undefined {
+  return firstOf(members, (member) => {
+    const step = possible(choose(member), member);
+    return step && stepOf(phase, step);
+  });
+}
+
+export function firstOf(
+  members: readonly MemberFacts[],
+  choose: (member: MemberFacts) => Decision | undefined,
+): Decision | undefined {
+  for (const member of members) {
+    const decision = choose(member);
+    if (decision !== undefined) return decision;
+  }
+  return undefined;
+}
+
+export function stepOf(phase: UpdatePhase, step: Step): Decision {
+  return { kind: 'step', step, phase };
+}
+
+/** Drops a change of the policy on an engine that cannot change policies. */
+function possible(step: Step | false | undefined, { policyIsFixed }: MemberFacts): Step | undefined {
+  return step === false || (step?.kind === 'policy' && policyIsFixed) ? undefined : step;
+}
+
+export type Decision =
+  | { readonly kind: 'step'; readonly step: Step; readonly phase: UpdatePhase }
+  | ({ readonly kind: 'rollBack' } & WhyUndone)
+  | { readonly kind: 'end'; readonly result: 'committed' | 'undone' }
+  /** A necessary step was given up: nothing more is changed until the next start or a person's action. */
+  | { readonly kind: 'stuck'; readonly step: Step };
+
+/** Why an update cannot continue and must be undone. */
+export type WhyUndone = {
+  readonly reason: string;
+  /** Another instance or a person prevented it. */
+  readonly busy: boolean;
+  /** A rehearsal has reached its end. */
+  readonly isRehearsed?: boolean;
+  /** The tag was moved before the successor was created from it. No other updater needs to be at work. */
+  readonly wasTagMoved?: boolean;
+};
+
+export type Step = { [K in StepKind]: StepOf<K> }[StepKind];
+
+export type StepOf<K extends StepKind> = { readonly kind: K } & StepArguments[K];
+
+export type StepKind = keyof StepArguments;
+
+export type StepArguments = {
+  /** Set or remove the mark of the transaction for one old container. */
+  readonly mark: { readonly oldId: string };
+  readonly unmark: { readonly oldId: string };
+  readonly create: { readonly member: number };
+  readonly autoRemoveReplica: { readonly member: number };
+  readonly connect: { readonly id: string; readonly networkId: string; readonly member: number };
+  /** Copy the placed files of the old container into a new one. */
+  readonly copyFiles: { readonly id: string; readonly member: number };
+  /** Compare a successor in the engine with the container that it replaces. */
+  readonly compare: { readonly id: string; readonly member: number };
+  readonly rename: { readonly id: string; readonly to: string };
+  /** `afterPause`: the engine does not sync its directories, so a power cut could reorder two writes. */
+  readonly policy: { readonly id: string; readonly policy: RestartPolicy; readonly afterPause: boolean };
+  readonly stop: { readonly id: string };
+  readonly start: { readonly id: string };
+  readonly gate: { readonly ids: readonly string[] };
+  readonly hook: { readonly id: string; readonly hook: 'preUpdate' | 'postUpdate' };
+  /** Watch a running container until no stop request of an earlier process can still end it. */
+  readonly waitOutPendingStop: { readonly id: string };
+  readonly tag: { readonly imageId: string; readonly reference: string };
+  readonly remove: { readonly id: string };
+  /** Give an old container the name under which it is kept. */
+  readonly keep: { readonly id: string };
+  /** Give a container that cannot be removed a name outside of the transaction: see `leftOverName`. */
+  readonly leave: { readonly id: string };
+};
+
+/** Equal for the same step on the same container. Attempts are counted by it. */
+export function stepKey(step: Step): string {
+  return JSON.stringify(step);
 }

@@ -1,7 +1,6 @@
 import { isAlive } from '../container/container.ts';
-import { choicesIn } from './choose-step.ts';
-import type { ExecutionMemory, MemberFacts, ContainerFacts, TransactionFacts } from './facts.ts';
 import {
+  choicesIn,
   setFinalPolicy,
   leave,
   park,
@@ -19,9 +18,13 @@ import {
   isNameTaken,
   needsStart,
   wasParkedHere,
+  policyWhileUnproven,
+  noRestart,
+  samePolicy,
+  type Decision,
+  type Step,
 } from './member.ts';
-import { policyWhileUnproven, noRestart, samePolicy } from './policy.ts';
-import type { Decision, Step } from './step.ts';
+import type { ExecutionMemory, MemberFacts, ContainerFacts, TransactionFacts } from './facts.ts';
 import { failedName, parseTransactionName } from './transaction-names.ts';
 
 export function rollBack(

@@ -9,7 +9,7 @@ import {
   transactionMarkTag,
   transactionMarkText,
   markTextOf,
-} from './transaction-mark.ts';
+} from './transaction-names.ts';
 
 const id = 'ab'.repeat(32);
 const seal = '0123456789abcdef'.repeat(4);

@@ -1,4 +1,4 @@
-import type { TrackedContainer, LastCheck } from '../../domain/inventory/inventory.ts';
+import type { TrackedContainer, LastCheck } from '../../domain/inventory.ts';
 import type { PastOutcome } from '../../domain/run/session.ts';
 import { downtimeEntry, newerEntry, phasesEntry, versionsEntry } from './entries.ts';
 import { toTimestamp } from './timestamps.ts';

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { EngineState } from '../../domain/outside/engine.ts';
-import type { TrackedContainer } from '../../domain/inventory/inventory.ts';
+import type { TrackedContainer } from '../../domain/inventory.ts';
 
 /** With several engines, four series for each, with our prefix only. An engine's name needs no escape in a label. */
 export function addEngineMetrics(registry: Registry, engines: () => readonly EngineState[]): void {

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
 import { aTrackedContainer } from '../../../test/support/scene/tracked-container.ts';
-import type { TrackedContainer } from '../../domain/inventory/inventory.ts';
+import type { TrackedContainer } from '../../domain/inventory.ts';
 import { createMetrics, type MetricsParts } from './metrics.ts';
 
 const prefixes = ['upkeep_', 'watchtower_'];

@@ -3,7 +3,7 @@ import type { ServiceEvent } from '../../domain/run/event.ts';
 import { fleetKeyOf } from '../../domain/run/session.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
 import type { EngineState } from '../../domain/outside/engine.ts';
-import type { TrackedContainer } from '../../domain/inventory/inventory.ts';
+import type { TrackedContainer } from '../../domain/inventory.ts';
 import { addContainerMetrics, addEngineMetrics } from './labelled-metrics.ts';
 import { addProcessMetrics } from './process-metrics.ts';
 

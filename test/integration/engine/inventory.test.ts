@@ -8,7 +8,7 @@ import { createSystemClock } from '../../../src/adapters/process/clock.ts';
 import { createInstance } from '../../../src/adapters/process/instance.ts';
 import type { Application } from '../../../src/application/application.ts';
 import { createApplication } from '../../../src/application/create-application.ts';
-import type { Inventory, TrackedContainer } from '../../../src/domain/inventory/inventory.ts';
+import type { Inventory, TrackedContainer } from '../../../src/domain/inventory.ts';
 import { defaultSettings } from '../../../src/domain/settings/effective-settings.ts';
 import { catalogue } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';

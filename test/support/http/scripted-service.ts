@@ -4,7 +4,7 @@ import { createEventLog } from '../../../src/application/events/event-log.ts';
 import type { CheckedContainer } from '../../../src/application/check/checked-container.ts';
 import { ServiceError } from '../../../src/domain/text/errors.ts';
 import type { ContainerOutcome, Session } from '../../../src/domain/run/session.ts';
-import type { Inventory, TrackedContainer, TrackedImage } from '../../../src/domain/inventory/inventory.ts';
+import type { Inventory, TrackedContainer, TrackedImage } from '../../../src/domain/inventory.ts';
 import type { HistoryEntry, Service } from '../../../src/interfaces/http/service/parts.ts';
 import { digestOf, idOf } from '../scene/builders.ts';
 import { silentLog } from '../test-log.ts';

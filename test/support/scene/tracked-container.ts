@@ -1,5 +1,5 @@
 import { notChecked } from '../../../src/application/inventory/last-check-of.ts';
-import type { TrackedContainer } from '../../../src/domain/inventory/inventory.ts';
+import type { TrackedContainer } from '../../../src/domain/inventory.ts';
 
 /** A container before its first check. */
 export function aTrackedContainer(changes: Partial<TrackedContainer> = {}): TrackedContainer {

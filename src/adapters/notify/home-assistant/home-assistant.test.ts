@@ -6,7 +6,7 @@ import {
   published,
   startScriptedBroker,
 } from '../../../../test/support/notify/scripted-broker.ts';
-import type { ContainerEntity, Entities } from '../../../domain/home-assistant/entities.ts';
+import type { ContainerEntity, Entities } from '../../../domain/home-assistant.ts';
 import { createDeferred } from '../mqtt/deferred.ts';
 import { type HomeAssistant, openHomeAssistant, usualWaits } from './home-assistant.ts';
 

@@ -1,5 +1,5 @@
 import type { SecureContext } from 'node:tls';
-import type { Entities } from '../../../domain/home-assistant/entities.ts';
+import type { Entities } from '../../../domain/home-assistant.ts';
 import { connectMqtt, type Incoming, type MqttConnection } from '../mqtt/connection.ts';
 import { createDeferred } from '../mqtt/deferred.ts';
 import type { Publication } from '../mqtt/packets.ts';

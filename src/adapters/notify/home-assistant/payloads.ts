@@ -1,4 +1,4 @@
-import type { ContainerEntity, Entities } from '../../../domain/home-assistant/entities.ts';
+import type { ContainerEntity, Entities } from '../../../domain/home-assistant.ts';
 import type { Publication } from '../mqtt/packets.ts';
 import type { Topics } from './topics.ts';
 

@@ -1,7 +1,7 @@
 import { defined } from '../../../domain/text/plain-data.ts';
 import { type ErrorCode, ServiceError } from '../../../domain/text/errors.ts';
 import type { EngineRun, Request, Session, ContainerOutcome } from '../../../domain/run/session.ts';
-import type { TrackedContainer } from '../../../domain/inventory/inventory.ts';
+import type { TrackedContainer } from '../../../domain/inventory.ts';
 import { namePattern } from '../../../domain/text/name-pattern.ts';
 import type { CheckReport } from '../../check/check.ts';
 import type { ReachedMember } from '../member/member.ts';

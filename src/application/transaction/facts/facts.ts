@@ -7,11 +7,11 @@ import {
 } from '../../../domain/transaction/facts.ts';
 import { isAlive, restartPolicyOf, type Container } from '../../../domain/container/container.ts';
 import { isImageId } from '../../../domain/check/container-reference.ts';
-import { hookCommand } from '../../../domain/health/hook.ts';
+import { hookCommand } from '../../../domain/health.ts';
 import { tryParseImageReference } from '../../../domain/image/image-reference.ts';
 import { readJournal, transactionLabel, carriesJournal } from '../../../domain/transaction/journal.ts';
 import type { HookName } from '../../../domain/settings/table/service-options.ts';
-import type { TransactionMemory } from '../../../domain/transaction/memory/transaction-memory.ts';
+import type { TransactionMemory } from '../../../domain/transaction/memory.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../../domain/settings/effective-settings.ts';
 import type { OpenTransaction } from './open-transaction.ts';

@@ -2,8 +2,8 @@ import type { EngineEvent } from '../../../domain/outside/engine.ts';
 import type { Container } from '../../../domain/container/container.ts';
 import { describeError } from '../../../domain/text/errors.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
-import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
-import { exitOf, type ProcessExit } from '../../../domain/health/process-exit.ts';
+import type { StepOutcome } from '../../../domain/transaction/memory.ts';
+import { exitOf, type ProcessExit } from '../../../domain/health.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 
 /** The successor whose process ended first in its group. */

@@ -1,12 +1,12 @@
 import type { CallOutcome } from '../../../domain/outside/engine.ts';
-import type { StepOf } from '../../../domain/transaction/step.ts';
+import type { StepOf } from '../../../domain/transaction/member.ts';
 import { otherNames } from '../../../domain/check/failed-version.ts';
 import {
   namelessTag,
   type TransactionMark,
   transactionMarkTag,
   transactionMarkText,
-} from '../../../domain/transaction/transaction-mark.ts';
+} from '../../../domain/transaction/transaction-names.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 

@@ -1,8 +1,7 @@
 import type { Member } from '../../../domain/transaction/facts.ts';
 import { isAlive, restartPolicyOf } from '../../../domain/container/container.ts';
-import { hasSelfRemovingSuccessor, removesItself } from '../../../domain/transaction/auto-remove.ts';
-import type { Journal } from '../../../domain/transaction/journal.ts';
-import type { TransactionMark } from '../../../domain/transaction/transaction-mark.ts';
+import { hasSelfRemovingSuccessor, removesItself, type Journal } from '../../../domain/transaction/journal.ts';
+import type { TransactionMark } from '../../../domain/transaction/transaction-names.ts';
 import type { PlannedTransaction } from '../../../domain/plan/update-plan.ts';
 import type { PreparedMember } from './prepare.ts';
 

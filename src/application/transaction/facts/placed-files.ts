@@ -11,8 +11,8 @@ import { describeError, ServiceError } from '../../../domain/text/errors.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import type { Member } from '../../../domain/transaction/facts.ts';
-import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
-import type { StepOf } from '../../../domain/transaction/step.ts';
+import type { StepOutcome } from '../../../domain/transaction/memory.ts';
+import type { StepOf } from '../../../domain/transaction/member.ts';
 import { ownJournal } from '../../../domain/transaction/journal.ts';
 import { mapConcurrently } from '../../async/concurrency.ts';
 

@@ -32,7 +32,7 @@ import type { Outside } from '../../../domain/outside/outside.ts';
 import type { PlannedMember, PlannedTransaction } from '../../../domain/plan/update-plan.ts';
 import { titleOfProbe, whyNotAskable } from '../../health/probe.ts';
 import type { PermissionName } from '../../../domain/outside/permission.ts';
-import { removesItself } from '../../../domain/transaction/auto-remove.ts';
+import { removesItself } from '../../../domain/transaction/journal.ts';
 import { imageOf } from '../../engine/listing.ts';
 import { type Needs, requirePermissions } from '../../engine/permissions.ts';
 import { quoted } from '../../../domain/text/printable.ts';

@@ -1,6 +1,6 @@
-import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
+import type { StepOutcome } from '../../../domain/transaction/memory.ts';
 import { readJournal } from '../../../domain/transaction/journal.ts';
-import type { StepOf } from '../../../domain/transaction/step.ts';
+import type { StepOf } from '../../../domain/transaction/member.ts';
 import { successorName } from '../../../domain/transaction/transaction-names.ts';
 import type { Member } from '../../../domain/transaction/facts.ts';
 import { setMark, wasCreatedLate } from '../facts/marks.ts';

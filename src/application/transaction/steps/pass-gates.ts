@@ -1,4 +1,4 @@
-import type { StepOf } from '../../../domain/transaction/step.ts';
+import type { StepOf } from '../../../domain/transaction/member.ts';
 import {
   endedAndGone,
   passGate,

@@ -1,6 +1,6 @@
-import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
+import type { StepOutcome } from '../../../domain/transaction/memory.ts';
 import { describeError, ServiceError } from '../../../domain/text/errors.ts';
-import type { Step, StepKind, StepOf } from '../../../domain/transaction/step.ts';
+import type { Step, StepKind, StepOf } from '../../../domain/transaction/member.ts';
 import { memberOf, nothingPrepared, type Performed, type StepContext } from './step-context.ts';
 import { longestPendingStopMs, stopAndHealthPolicyOf } from '../../health/stop-and-health-policy.ts';
 import { askBeforeUpdate, tellAfterUpdate } from '../../health/hooks.ts';
@@ -8,8 +8,8 @@ import { removeMark, setMark } from '../facts/marks.ts';
 import { copyFiles } from '../facts/placed-files.ts';
 import { createSuccessor, createUnderTag } from './create.ts';
 import { passGates } from './pass-gates.ts';
-import { keptMarkTag } from '../../../domain/transaction/transaction-mark.ts';
 import {
+  keptMarkTag,
   keptName,
   leftOverName,
   autoRemoveReplicaName,
@@ -20,7 +20,7 @@ import { memberAsItWas, partsAsTheyWere, recipeOf, composeImageIdOf, replacedByI
 import { differences } from '../../../domain/container/recipe/container-recipe.ts';
 import { leftOutFields, parseLink } from '../../../domain/container/recipe/host-config.ts';
 import { getsFreshVolumes } from '../../../domain/plan/replacement.ts';
-import { withAutoRemove } from '../../../domain/transaction/auto-remove.ts';
+import { withAutoRemove } from '../../../domain/transaction/journal.ts';
 import type { Container, Network } from '../../../domain/container/container.ts';
 import type { PreparedMember } from '../facts/prepare.ts';
 import type { CallOutcome } from '../../../domain/outside/engine.ts';

@@ -3,8 +3,13 @@ import { composeImageLabel } from '../../../domain/container/recipe/config.ts';
 import { leftOutFields } from '../../../domain/container/recipe/host-config.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import { getsFreshVolumes } from '../../../domain/plan/replacement.ts';
-import { withAutoRemove } from '../../../domain/transaction/auto-remove.ts';
-import { type Journal, sealLabel, sealedText, writeJournal } from '../../../domain/transaction/journal.ts';
+import {
+  withAutoRemove,
+  sealLabel,
+  sealedText,
+  writeJournal,
+  type Journal,
+} from '../../../domain/transaction/journal.ts';
 import type { Member } from '../../../domain/transaction/facts.ts';
 import type { OpenTransaction } from '../facts/open-transaction.ts';
 import type { PreparedMember, PreparedTransaction } from '../facts/prepare.ts';

@@ -1,7 +1,7 @@
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../../domain/settings/effective-settings.ts';
 import type { Member } from '../../../domain/transaction/facts.ts';
-import type { StepOutcome } from '../../../domain/transaction/memory/step-outcome.ts';
+import type { StepOutcome } from '../../../domain/transaction/memory.ts';
 import type { OpenTransaction } from '../facts/open-transaction.ts';
 import type { PreparedTransaction } from '../facts/prepare.ts';
 

@@ -1,6 +1,6 @@
 import type { Application } from '../../../application/application.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
-import type { Inventory } from '../../../domain/inventory/inventory.ts';
+import type { Inventory } from '../../../domain/inventory.ts';
 import type { Clock, SharedRecords } from '../../../domain/outside/outside.ts';
 import type { JsonObject } from '../../../domain/text/json.ts';
 import { quoted } from '../../../domain/text/printable.ts';

@@ -1,5 +1,5 @@
 import { shortDigest } from '../../../domain/image/image-reference.ts';
-import type { PlannedService } from '../../../domain/swarm/update/service-update.ts';
+import type { PlannedService } from '../../../domain/swarm/decide-service.ts';
 import { digestIn } from '../../../domain/container/swarm-service.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { UpdatePlan, PlannedMember, PlannedTransaction } from '../../../domain/plan/update-plan.ts';

@@ -1,4 +1,4 @@
-import type { TrackedImage } from '../../../domain/inventory/inventory.ts';
+import type { TrackedImage } from '../../../domain/inventory.ts';
 import { engineField } from '../replies/container-schemas.ts';
 import { engineParameter, enginesIn, isOfImage, isOnOneOf } from '../requests/selection.ts';
 import { createCachedList } from '../service/cached-list.ts';

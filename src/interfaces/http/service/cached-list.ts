@@ -1,4 +1,4 @@
-import type { Inventory } from '../../../domain/inventory/inventory.ts';
+import type { Inventory } from '../../../domain/inventory.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { HttpError, jsonType } from '../replies/errors.ts';
 import type { RouteReply } from '../replies/route-reply.ts';

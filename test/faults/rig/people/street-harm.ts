@@ -1,5 +1,5 @@
 import { isFailedVersionTag } from '../../../../src/domain/check/failed-version.ts';
-import { isTransactionMarkTag } from '../../../../src/domain/transaction/transaction-mark.ts';
+import { isTransactionMarkTag } from '../../../../src/domain/transaction/transaction-names.ts';
 import { bystanders } from '../forgery/forgery.ts';
 
 /** State of an engine that a forger must not change. */

@@ -1,0 +1,241 @@
+import { isImageId } from '../check/container-reference.ts';
+import { isAlive, type Container, type ImageSummary, type ContainerSummary } from '../container/container.ts';
+import { containerOwnLabels, type Labels } from '../image/image-labels.ts';
+import type { Seal } from '../outside/outside.ts';
+import {
+  parseDigest,
+  sameRepository,
+  tryParseImageReference,
+  repositoryName,
+  type ImageReference,
+} from '../image/image-reference.ts';
+import { quoted } from '../text/printable.ts';
+import { hasValidSeal, readJournal, ownJournal, type Journal } from '../transaction/journal.ts';
+import type { ImageLabelsOf } from '../container/lookup.ts';
+import { isLeftOver, parseKeptName, parseTransactionName, type KeptName } from '../transaction/transaction-names.ts';
+import type { RemovedImage } from '../run/event.ts';
+
+/**
+ * A container that may carry the journal of its last update. Anybody who may create containers can write one, so it
+ * counts only as far as the container itself agrees, and with a key only under its seal.
+ */
+export type JournalCarrier = {
+  readonly name: string;
+  /** `Config.Image`. Undefined: the list shows a bare id, because the tag has moved. */
+  readonly image: string | undefined;
+  readonly imageId: string;
+  readonly labels: Labels;
+  /** Undefined when the engine no longer has the image. */
+  readonly imageLabels: Labels | undefined;
+};
+
+/** An inspected container as the carrier of its journal. */
+export function carrierOf({ name, imageId, imageLabels, settings: { Config } }: Container): JournalCarrier {
+  return { name, image: Config.Image, imageId, labels: Config.Labels ?? {}, imageLabels };
+}
+
+export type LastUpdate =
+  | {
+      readonly kind: 'update';
+      readonly journal: Journal;
+      /** The tag to return to. */
+      readonly reference: ImageReference;
+      /** Whether the seal of our key shows that an update wrote the journal. */
+      readonly isSealed: boolean;
+    }
+  | { readonly kind: 'none' }
+  /** It was only re-created with another container, and kept its image. */
+  | { readonly kind: 'kept its image' }
+  /** The reason completes "Cannot roll back NAME: ". */
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/**
+ * The last update of a container, from its journal. The journal must name the container itself, and a tag in the
+ * repository of the container's own reference: a rollback moves that tag.
+ */
+export function readLastUpdate(carrier: JournalCarrier, seal: Pick<Seal, 'verify'> | undefined): LastUpdate {
+  const { name, imageId, labels, imageLabels } = carrier;
+  const reading = readJournal(containerOwnLabels(labels, imageLabels));
+  if (reading.kind === 'foreign') return refused(reading.reason);
+  if (reading.kind === 'none')
+    return imageLabels === undefined
+      ? refused(
+          'the engine no longer has its image, or does not know its configuration, so its last update cannot be read',
+        )
+      : { kind: 'none' };
+  const { journal } = reading;
+  if (!hasValidSeal(journal, labels, seal))
+    return refused("the journal of its last update does not have the seal of this instance's key");
+  if (journal.role === 'standin') return refused('its last update was rolled back already');
+  if (journal.name !== name) return refused(`the journal of its last update is about ${quoted(journal.name, 100)}`);
+  const reference = tryParseImageReference(journal.formerReference ?? journal.reference);
+  if (!isOwnReference(journal, carrier, seal !== undefined) || reference === undefined)
+    return refused(`the journal of its last update is about another image, ${quoted(journal.reference, 200)}`);
+  const own = tryParseImageReference(journal.reference);
+  if (own === undefined || !sameRepository(own, reference))
+    return refused(`its last update came from another repository, ${quoted(journal.formerReference ?? '', 200)}`);
+  if (journal.oldImageId === '' || journal.oldImageId === imageId) return { kind: 'kept its image' };
+  return { kind: 'update', journal, reference, isSealed: seal !== undefined };
+}
+
+function refused(reason: string): LastUpdate {
+  return { kind: 'refused', reason };
+}
+
+/** A successor is created from the reference in its journal. */
+function isOwnReference({ reference }: Journal, { image, imageId }: JournalCarrier, isSealed: boolean): boolean {
+  if (image === undefined) return isSealed;
+  if (image === reference) return true;
+  const [made, named] = [tryParseImageReference(image), tryParseImageReference(reference)];
+  return !isImageId(image, imageId) && made?.tag !== undefined && sameReference(made, named);
+}
+
+function sameReference(one: ImageReference, other: ImageReference | undefined): boolean {
+  return other !== undefined && sameRepository(one, other) && one.tag === other.tag && one.digest === other.digest;
+}
+
+/** Whether two containers were members of one update: both journals name both of them. */
+export function movedTogether(one: Journal, other: Journal): boolean {
+  const group = ({ transaction, owner, members }: Journal) => JSON.stringify([transaction, owner, members]);
+  return one.oldId !== other.oldId && group(one) === group(other);
+}
+
+/** Whether the names of an image show that it is of this repository. An engine keeps them for some images only. */
+export function isNamedIn(
+  { tags, digests }: Pick<ImageSummary, 'tags' | 'digests'>,
+  repository: ImageReference,
+): boolean {
+  return [...tags, ...digests].some((name) => {
+    const parsed = tryParseImageReference(name);
+    return parsed !== undefined && sameRepository(parsed, repository);
+  });
+}
+
+type FormerImageFacts = {
+  readonly carrier: JournalCarrier;
+  readonly seal: Pick<Seal, 'verify'> | undefined;
+  /** Undefined when the engine does not have the image. */
+  readonly imageOf: (id: string) => Pick<ImageSummary, 'tags' | 'digests'> | undefined;
+};
+
+/**
+ * Whether a rollback has a former image, as far as the engine's lists show: the engine has it, or a registry may supply
+ * it. If nothing in the engine shows that the image is of the container's repository, a registry may show it, but not
+ * if the image has another name.
+ */
+export function hasFormerImage({ carrier, seal, imageOf }: FormerImageFacts): boolean {
+  const last = readLastUpdate(carrier, seal);
+  if (last.kind !== 'update') return false;
+  const held = imageOf(last.journal.oldImageId);
+  const isInRegistry = parseDigest(last.journal.oldDigest) !== undefined;
+  if (held === undefined) return isInRegistry;
+  if (last.isSealed || isNamedIn(held, last.reference)) return true;
+  return isInRegistry && held.tags.length === 0 && held.digests.length === 0;
+}
+
+/** A kept container with the facts in its name. */
+export type KeptContainer = { readonly container: ContainerSummary; readonly kept: KeptName };
+
+export function keptAmong(containers: readonly ContainerSummary[]): readonly KeptContainer[] {
+  return containers.flatMap((container) => {
+    const kept = parseKeptName(container.name);
+    return kept === undefined ? [] : [{ container, kept }];
+  });
+}
+
+/** The containers without kept ones. Only these may be selected, planned and repaired. */
+export function withoutKept(containers: readonly ContainerSummary[]): readonly ContainerSummary[] {
+  return containers.filter(({ name }) => parseKeptName(name) === undefined);
+}
+
+type KeptContext = {
+  readonly containers: readonly ContainerSummary[];
+  /** Ids of containers that an update has marked as kept. */
+  readonly marked: Pick<ReadonlyMap<string, unknown>, 'has'>;
+  readonly imageLabelsOf: ImageLabelsOf;
+  /** The seal of our key: no other journal counts then. */
+  readonly seal?: Pick<Seal, 'verify'> | undefined;
+  /** By the engine's clock. */
+  readonly nowMs: number;
+};
+
+/**
+ * Reason for removing a kept container now; undefined while it stays. A kept container that a person has started stays.
+ * While an update of its name is unfinished, nothing is removed.
+ */
+export function whyRemovable(one: KeptContainer, world: KeptContext): string | undefined {
+  const { container, kept } = one;
+  if (isAlive(container.status) || !isKeptByUpdate(one, world)) return undefined;
+  if (kept.untilMs <= world.nowMs) return 'its time is over';
+  if (world.containers.some(({ name }) => parseTransactionName(name)?.name === kept.name)) return undefined;
+  const successor = world.containers.find(({ name }) => name === kept.name);
+  const journal = successor && journalOf(successor, world);
+  if (journal?.role !== 'successor') return undefined;
+  return journal.oldId === container.id ? undefined : 'there has been another update since';
+}
+
+/**
+ * True if an update kept the container, by its mark or its successor's journal, or left it over. The name of a kept one
+ * alone proves nothing, because anybody may choose it.
+ */
+export function isKeptByUpdate({ container, kept }: KeptContainer, world: Omit<KeptContext, 'nowMs'>): boolean {
+  if (world.marked.has(container.id) || isLeftOver(container)) return true;
+  return world.containers.some((other) => {
+    const journal = journalOf(other, world);
+    return journal?.oldId === container.id && journal.name === kept.name && journal.keepMs > 0;
+  });
+}
+
+function journalOf(
+  container: ContainerSummary,
+  { imageLabelsOf, seal }: Pick<KeptContext, 'imageLabelsOf' | 'seal'>,
+): Journal | undefined {
+  const journal = ownJournal(container.labels, imageLabelsOf(container));
+  return journal !== undefined && hasValidSeal(journal, container.labels, seal) ? journal : undefined;
+}
+
+/** A container that an earlier update may have made, as the engine shows it. */
+export type Successor = Pick<ContainerSummary, 'id' | 'name' | 'imageId' | 'labels'> & {
+  /** Reference that it was created from, verbatim. */
+  readonly reference: string;
+};
+
+/** `ownTag`: a tag that the container has left for another one. That tag alone does not keep the image. */
+export type SupersededImage = RemovedImage & { readonly ownTag?: string };
+
+/**
+ * Images that earlier updates replaced but did not remove, usually because of a kill before the clean-up. A journal
+ * counts only if the engine's own facts confirm it: the container has the name and the image that the journal names,
+ * the update has no other remains, and the old image is of the container's own repository. The caller checks whether
+ * the image is in use or tagged.
+ */
+export function supersededImages(
+  successors: readonly Successor[],
+  containers: readonly Pick<ContainerSummary, 'id' | 'name'>[],
+  images: readonly ImageSummary[],
+): readonly SupersededImage[] {
+  const present = new Set(containers.map(({ id }) => id));
+  const unfinished = new Set(containers.map(({ name }) => parseTransactionName(name)?.name));
+  const byId = new Map(images.map((image) => [image.id, image]));
+  return successors.flatMap(({ id, name, imageId, labels, reference }): SupersededImage[] => {
+    const reading = readJournal(labels);
+    if (reading.kind !== 'journal' || reading.journal.role !== 'successor' || unfinished.has(name)) return [];
+    const { journal } = reading;
+    const isItsOwn = journal.name === name && journal.newImageId === imageId && journal.oldImageId !== imageId;
+    if (!isItsOwn || journal.members.some(({ oldId }) => present.has(oldId))) return [];
+    const old = byId.get(journal.oldImageId);
+    if (old === undefined || !isOfRepository(old, reference)) return [];
+    const { formerReference = reference } = journal;
+    const ownTag = formerReference === reference ? {} : { ownTag: formerReference };
+    return [{ imageId: old.id, imageName: formerReference, containerId: id, containerName: name, ...ownTag }];
+  });
+}
+
+function isOfRepository({ digests }: ImageSummary, reference: string): boolean {
+  const parsed = tryParseImageReference(reference);
+  if (parsed === undefined) return false;
+  return digests.some((text) => {
+    const known = tryParseImageReference(text);
+    return known !== undefined && repositoryName(known) === repositoryName(parsed);
+  });
+}
