@@ -5,10 +5,6 @@ import { describe, expect, test } from 'vitest';
 import { importGraphOf } from './support/pages/import-graph.ts';
 import { readModuleText } from './support/pages/module-text.ts';
 
-const waysThroughProxies = ['network-errors', 'proxy-choice', 'tunnel'].map(
-  (name) => `src/adapters/oci/transport/${name}.ts`,
-);
-
 /** The layers, as in docs/ARCHITECTURE.md: the allowed imports, and the forbidden globals. */
 const floors: readonly Floor[] = [
   {
@@ -29,13 +25,18 @@ const floors: readonly Floor[] = [
     because: 'it is independent of the application and other adapters',
   },
   {
-    folder: 'src/adapters/oci',
+    folder: 'src/adapters/http',
     mayImport: ['src/domain/', 'node:'],
+    because: 'it is the way to servers, for the adapters that speak HTTP with them',
+  },
+  {
+    folder: 'src/adapters/oci',
+    mayImport: ['src/domain/', 'src/adapters/http/', 'node:'],
     because: 'it is independent of the application and other adapters',
   },
   {
     folder: 'src/adapters/service',
-    mayImport: ['src/domain/', 'node:'],
+    mayImport: ['src/domain/', 'src/adapters/http/', 'node:'],
     because: 'it is independent of the application and other adapters',
   },
   {
@@ -45,13 +46,13 @@ const floors: readonly Floor[] = [
   },
   {
     folder: 'src/adapters/forge',
-    mayImport: ['src/domain/', 'node:', 'src/adapters/oci/transport/', 'markdown-it'],
-    because: 'it uses the connections of `oci`; markdown-it is loaded only when used',
+    mayImport: ['src/domain/', 'src/adapters/http/', 'node:', 'markdown-it'],
+    because: 'markdown-it is loaded only when used',
   },
   {
     folder: 'src/adapters/notify',
-    mayImport: ['src/domain/', 'node:', ...waysThroughProxies, 'nodemailer'],
-    because: 'it uses the proxy connections of `oci`; nodemailer is loaded only when used',
+    mayImport: ['src/domain/', 'node:', 'src/adapters/http/', 'nodemailer'],
+    because: 'nodemailer is loaded only when used',
   },
   {
     folder: 'src/adapters/probe',

@@ -13,9 +13,8 @@ import {
 import type { Clock, Log } from '../../domain/outside/outside.ts';
 import { formatDuration, printTime } from '../../domain/text/duration.ts';
 import { arrayOf, isJsonObject, type JsonObject, parseJson, stringOf } from '../../domain/text/json.ts';
-import { createAgents } from '../oci/transport/agents.ts';
-import { createExchange, type WireAnswer } from '../oci/transport/exchange.ts';
-import { createSentSecrets } from '../oci/transport/sent-secrets.ts';
+import { createAgents } from '../http/agents.ts';
+import { createExchange, createSentSecrets, type WireAnswer } from '../http/exchange.ts';
 
 export type ForgeOptions = {
   readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createOciRig, failureOf } from '../../../test/support/registry/oci-rig.ts';
 import { parseDigest, parseImageReference } from '../../domain/image/image-reference.ts';
 import { errorTextOf } from './transport/answer.ts';
-import { RegistryFailure } from './transport/failure.ts';
+import { HttpFailure } from '../http/failure.ts';
 import { parseImageConfig } from './manifests/image-config.ts';
 import { parseManifest } from './manifests/manifest.ts';
 import { requestsLeft, retryAfterMs } from './limits/rate-limit-headers.ts';
@@ -42,7 +42,7 @@ test('parseManifest() throws nothing but its failure, and names only digests', (
           manifest.kind === 'image' ? [manifest.configDigest] : manifest.entries.map((each) => each.digest);
         for (const digest of digests) expect(parseDigest(digest)).toBe(digest);
       } catch (error) {
-        if (!(error instanceof RegistryFailure)) throw error;
+        if (!(error instanceof HttpFailure)) throw error;
         expect(error.code).toBe('invalid');
         expect(error.message).not.toMatch(/\p{C}/u);
       }

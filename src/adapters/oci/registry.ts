@@ -22,13 +22,13 @@ import { pullScope } from './client/client.ts';
 import type { Login } from './auth/credentials.ts';
 import { describeImage, fetchPlatforms } from './manifests/describe-image.ts';
 import { hubKey } from './auth/docker-config.ts';
-import { RegistryFailure } from './transport/failure.ts';
-import { createLru } from './async/lru.ts';
+import { HttpFailure } from '../http/failure.ts';
+import { createLru } from '../../domain/text/plain-data.ts';
 import { findSignatures } from './signatures/find-signatures.ts';
 import { parseWholeConfig } from './manifests/image-config.ts';
 import { fetchBlob, resolveTag, type RepositoryEndpoint, type TagState } from './manifests/manifests.ts';
 import { createSingleFlight } from './async/single-flight.ts';
-import { createTickBatches } from './async/tick-batches.ts';
+import { createTickBatches } from '../http/exchange.ts';
 import { createListingCache, type StoredListing } from './tags/stored-listings.ts';
 import { type KnownPages, listTags as askForTags } from './tags/list-tags.ts';
 import { orAborted } from '../../domain/concurrency.ts';
@@ -159,7 +159,7 @@ export function createOciRegistry(options: OciRegistryOptions & StoredListings):
     try {
       return forEngine(await orAborted(credentials.find(registry, reference.repository), signal));
     } catch (error) {
-      throw error instanceof RegistryFailure
+      throw error instanceof HttpFailure
         ? explain(error, 'log in for', reference, { asked: registry, showable })
         : error;
     }
@@ -182,7 +182,7 @@ export function createOciRegistry(options: OciRegistryOptions & StoredListings):
         answeredBy.set(repositoryName(reference), endpoint.host);
         return found;
       } catch (error) {
-        if (!(error instanceof RegistryFailure)) throw error;
+        if (!(error instanceof HttpFailure)) throw error;
         if (endpoint === origin) failure = explain(error, doing, reference, { asked: endpoint.host, showable });
         log?.debug('A request to a registry failed', { host: endpoint.host, why: error.message });
       }
@@ -204,7 +204,7 @@ function addressOf({ endpoint, repository }: RepositoryEndpoint): string {
 
 /** The failure as a message: the action, the image, the host. */
 function explain(
-  failure: RegistryFailure,
+  failure: HttpFailure,
   doing: string,
   reference: ImageReference,
   { asked, showable }: { readonly asked: string; readonly showable: (words: string) => string },
@@ -219,10 +219,7 @@ function explain(
 }
 
 /** Callers of the first part share the later ones too: each is read once. */
-function sharedParts(
-  { found, next }: FoundSignatures,
-  explained: (failure: RegistryFailure) => Error,
-): FoundSignatures {
+function sharedParts({ found, next }: FoundSignatures, explained: (failure: HttpFailure) => Error): FoundSignatures {
   if (next === undefined) return { found };
   const reading = createSingleFlight<FoundSignatures>();
   let read: FoundSignatures | undefined;
@@ -231,7 +228,7 @@ function sharedParts(
       read = sharedParts(await next(signal), explained);
       return read;
     } catch (error) {
-      throw error instanceof RegistryFailure ? explained(error) : error;
+      throw error instanceof HttpFailure ? explained(error) : error;
     }
   };
   return { found, next: async (signal) => read ?? (await reading('', readOn, signal)) };

@@ -1,7 +1,7 @@
 import * as net from 'node:net';
 import * as tls from 'node:tls';
 import { createSlots } from '../../../domain/concurrency.ts';
-import { readNetworkError } from '../../oci/transport/network-errors.ts';
+import { readNetworkError } from '../../http/failure.ts';
 import { Refused } from '../wire/refused.ts';
 import {
   acknowledgement,

@@ -1,9 +1,8 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { SecureContext } from 'node:tls';
-import { readNetworkError } from '../../oci/transport/network-errors.ts';
-import { proxyAuthorization } from '../../oci/transport/proxy-choice.ts';
-import { createTunnelAgent } from '../../oci/transport/tunnel.ts';
+import { readNetworkError } from '../../http/failure.ts';
+import { proxyAuthorization, createTunnelAgent } from '../../http/proxy.ts';
 import { Refused } from './refused.ts';
 
 export type HttpRequest = {

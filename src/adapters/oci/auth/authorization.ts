@@ -1,6 +1,6 @@
 import { parseChallenges, type Challenge } from './challenge.ts';
 import type { Login } from './credentials.ts';
-import { cut, RegistryFailure } from '../transport/failure.ts';
+import { cut, HttpFailure } from '../../http/failure.ts';
 import type { Scheme } from './hosts.ts';
 import type { IsInsecure } from '../transport/insecure.ts';
 import type { Tokens } from './tokens.ts';
@@ -70,7 +70,7 @@ export function createAuthorize(tokens: Tokens, { isInsecure, maySendPlainLogin,
     const mayBePlain = login.credential === undefined ? isInsecure : maySendPlainLogin;
     if (realm?.protocol === 'http:' && (scheme === 'http' || (await mayBePlain(realm.host, signal)))) return realm;
     const why = realm?.protocol === 'http:' ? 'is not encrypted' : 'is not an HTTP URL';
-    throw new RegistryFailure('invalid', `the URL of its token server, "${showable(cut(text))}", ${why}`, {
+    throw new HttpFailure('invalid', `the URL of its token server, "${showable(cut(text))}", ${why}`, {
       host,
     });
   }

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import type { Credential } from './docker-config.ts';
-import { cut } from '../transport/failure.ts';
+import { cut } from '../../http/failure.ts';
 import { parseJsonObject, stringOf } from '../../../domain/text/json.ts';
 
 /** `none`: the helper has no login for the server. */

@@ -3,7 +3,7 @@ import { quoted } from '../../../domain/text/printable.ts';
 import { askHelper, type HelperAnswer } from './credential-helper.ts';
 import { entryFor, hubKey, registryOfKey, type Credential, type DockerConfig } from './docker-config.ts';
 import { type ConfigPlace, createDockerConfigFile } from './docker-config-file.ts';
-import { createLru } from '../async/lru.ts';
+import { createLru } from '../../../domain/text/plain-data.ts';
 import { createSingleFlight } from '../async/single-flight.ts';
 
 export type CredentialOptions = {
@@ -40,7 +40,7 @@ export type Login = {
 };
 
 export type Credentials = {
-  /** `registry` as in a normalised reference. Throws a `RegistryFailure` when `config.json` cannot be read. */
+  /** `registry` as in a normalised reference. Throws a `HttpFailure` when `config.json` cannot be read. */
   readonly find: (registry: string, repository?: string) => Promise<Login>;
   /** Like `find`, without `repoUser`: for mirrors, and for targets of redirects. */
   readonly findOwn: (registry: string, repository?: string) => Promise<Login>;

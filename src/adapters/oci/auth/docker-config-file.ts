@@ -3,7 +3,7 @@ import type { Clock } from '../../../domain/outside/outside.ts';
 import { codeOf } from '../../../domain/text/errors.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { cachedFor } from '../async/cached-for.ts';
-import { RegistryFailure } from '../transport/failure.ts';
+import { HttpFailure } from '../../http/failure.ts';
 import { type DockerConfig, parseDockerConfig } from './docker-config.ts';
 
 /** `isUsual`: one of the places where a file of another user may be, which counts as empty then. */
@@ -53,15 +53,15 @@ async function read(path: string, size: number, form: ConfigPlace['form']): Prom
 }
 
 function emptyIfMissing(path: string, error: unknown): DockerConfig {
-  if (error instanceof RegistryFailure) throw error;
+  if (error instanceof HttpFailure) throw error;
   const code = codeOf(error);
   if (code === 'ENOENT' || code === 'ENOTDIR') return emptyDockerConfig;
   if (code === 'EISDIR') throw refuse(path, 'it is a folder: an engine creates one if the mounted file is missing');
   throw refuse(path, code === 'EACCES' ? 'this process may not read it' : `reading failed (${code})`);
 }
 
-function refuse(path: string, why: string): RegistryFailure {
-  return new RegistryFailure('denied', `the logins in ${quoted(path, 300)} cannot be read: ${why}`, {
+function refuse(path: string, why: string): HttpFailure {
+  return new HttpFailure('denied', `the logins in ${quoted(path, 300)} cannot be read: ${why}`, {
     remedy: 'correct or remove that file',
   });
 }

@@ -1,5 +1,5 @@
 import type { Challenge } from './challenge.ts';
-import { createLru } from '../async/lru.ts';
+import { createLru } from '../../../domain/text/plain-data.ts';
 import { createThrottle, type Throttle, type ThrottleOptions } from '../limits/throttle.ts';
 import { orAborted } from '../../../domain/concurrency.ts';
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../domain/outside/outside.ts';
-import { createLru } from '../async/lru.ts';
+import { createLru } from '../../../domain/text/plain-data.ts';
 
 /** Decides which scopes share one token. After a failure, a realm or scope does not share for an hour. */
 export type SharedScopes = {

@@ -1,8 +1,8 @@
 import type { Login } from './credentials.ts';
 import { loginRefused } from './denials.ts';
 import { errorTextOf } from '../transport/answer.ts';
-import type { WireAnswer, WireRequest } from '../transport/exchange.ts';
-import { RegistryFailure } from '../transport/failure.ts';
+import type { WireAnswer, WireRequest } from '../../http/exchange.ts';
+import { HttpFailure } from '../../http/failure.ts';
 import { parseJsonObject, stringOf } from '../../../domain/text/json.ts';
 
 /** Parameters of a `Bearer` challenge. */
@@ -47,19 +47,18 @@ export function basic({ username, password }: { readonly username: string; reado
   return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 }
 
-/** Reads the answer of a token server. Throws a `RegistryFailure` for an answer without a usable token. */
+/** Reads the answer of a token server. Throws a `HttpFailure` for an answer without a usable token. */
 export function readToken({ realm, login }: TokenRequest, answer: WireAnswer): { token: string; lifeMs: number } {
   const { host } = realm;
   const { status, body } = answer;
   if (status === 401 || status === 403) throw loginRefused(host, login, errorTextOf(answer));
-  if (status >= 500)
-    throw new RegistryFailure('unreachable', `its token server answered with status ${status}`, { host });
+  if (status >= 500) throw new HttpFailure('unreachable', `its token server answered with status ${status}`, { host });
   const fields = status === 200 ? parseJsonObject(body) : undefined;
   const token = [fields?.['token'], fields?.['access_token']]
     .map(stringOf)
     .find((text) => text !== undefined && text !== '');
   if (token === undefined || !fitsHeader(token))
-    throw new RegistryFailure('invalid', `its token server answered with status ${status} and no token`, {
+    throw new HttpFailure('invalid', `its token server answered with status ${status} and no token`, {
       host,
     });
   return { token, lifeMs: lifeOf(fields?.['expires_in']) };

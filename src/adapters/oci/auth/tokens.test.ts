@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
-import type { WireAnswer } from '../transport/exchange.ts';
+import type { WireAnswer } from '../../http/exchange.ts';
 import { createTokens } from './tokens.ts';
 
 const login = { registry: 'registry.test', credential: undefined, origin: 'there is no login for it' };

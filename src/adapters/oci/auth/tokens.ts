@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../domain/outside/outside.ts';
-import type { WireAnswer, WireRequest } from '../transport/exchange.ts';
-import { RegistryFailure } from '../transport/failure.ts';
-import { createLru } from '../async/lru.ts';
+import type { WireAnswer, WireRequest } from '../../http/exchange.ts';
+import { HttpFailure } from '../../http/failure.ts';
+import { createLru } from '../../../domain/text/plain-data.ts';
 import { createSingleFlight } from '../async/single-flight.ts';
 import { createSharedScopes } from './shared-scopes.ts';
 import { readToken, type TokenRequest, wireRequest } from './token-request.ts';
 
 export type Tokens = {
-  /** Throws a `RegistryFailure`: `denied` when the token server refuses the login. */
+  /** Throws a `HttpFailure`: `denied` when the token server refuses the login. */
   readonly get: (request: TokenRequest, signal?: AbortSignal) => Promise<string>;
   /** Drops the token, so that the next `get` requests a new one. Ignored if a newer token is cached. */
   readonly forget: (request: TokenRequest, token: string) => void;
@@ -90,7 +90,7 @@ export function createTokens(clock: Clock, send: SendToTokenServer): Tokens {
     const isShared = keys.length > 1;
     try {
       const { token, lifeMs } = readToken(request, answer);
-      if (isShared && token.length > maxSharedTokenLength) throw new RegistryFailure('invalid', 'it is too long');
+      if (isShared && token.length > maxSharedTokenLength) throw new HttpFailure('invalid', 'it is too long');
       for (const key of keys) kept.set(key, { token, untilMs: clock.monotonicMs() + lifeMs, isShared });
       return token;
     } catch (error) {

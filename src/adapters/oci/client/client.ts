@@ -5,11 +5,10 @@ import { denied, loginWithheld } from '../auth/denials.ts';
 import { registryOfKey } from '../auth/docker-config.ts';
 import type { Endpoint } from './endpoints.ts';
 import { errorTextOf } from '../transport/answer.ts';
-import type { Exchange, WireAnswer } from '../transport/exchange.ts';
-import { RegistryFailure } from '../transport/failure.ts';
+import type { Exchange, WireAnswer } from '../../http/exchange.ts';
+import { HttpFailure, isTlsMismatch } from '../../http/failure.ts';
 import type { HostState, Scheme } from '../auth/hosts.ts';
 import type { IsInsecure } from '../transport/insecure.ts';
-import { isTlsMismatch } from '../transport/network-errors.ts';
 import type { RetryBounds } from '../limits/throttle.ts';
 import { orAborted } from '../../../domain/concurrency.ts';
 
@@ -202,7 +201,7 @@ type SendInScheme = (scheme: Scheme) => Promise<WireAnswer>;
 function urlOf(scheme: Scheme, place: string): URL {
   const text = `${scheme}://${place}`;
   if (URL.canParse(text)) return new URL(text);
-  throw new RegistryFailure('unreachable', 'no host can have that name or port');
+  throw new HttpFailure('unreachable', 'no host can have that name or port');
 }
 
 async function sendAndLearnScheme(host: HostState, scheme: Scheme, sendIn: SendInScheme): Promise<WireAnswer> {
@@ -213,7 +212,7 @@ async function sendAndLearnScheme(host: HostState, scheme: Scheme, sendIn: SendI
     host.isKnown = true;
     return answer;
   } catch (error) {
-    if (error instanceof RegistryFailure) host.scheme = undefined;
+    if (error instanceof HttpFailure) host.scheme = undefined;
     throw error;
   }
 }
@@ -243,13 +242,13 @@ export function pullScope(repository: string): string {
   return `repository:${repository}:pull`;
 }
 
-function isUnreachable(error: unknown): error is RegistryFailure {
-  return error instanceof RegistryFailure && (error.code === 'unreachable' || error.code === 'timeout');
+function isUnreachable(error: unknown): error is HttpFailure {
+  return error instanceof HttpFailure && (error.code === 'unreachable' || error.code === 'timeout');
 }
 
-function bothSchemesFailed(secure: RegistryFailure, plain: RegistryFailure): RegistryFailure {
+function bothSchemesFailed(secure: HttpFailure, plain: HttpFailure): HttpFailure {
   if (secure.message === plain.message) return plain;
-  return new RegistryFailure(plain.code, `over https, ${secure.message}; over http, ${plain.message}`, {
+  return new HttpFailure(plain.code, `over https, ${secure.message}; over http, ${plain.message}`, {
     host: plain.host,
     // Plain HTTP was used, so the engine lists the registry as insecure already.
     remedy: isTlsMismatch(secure) ? plain.remedy : secure.remedy,

@@ -1,16 +1,14 @@
-import { createAgents } from '../transport/agents.ts';
-import { createAuthorities, type SystemTrust, type TlsVersion } from '../transport/certificates.ts';
+import { createAgents } from '../../http/agents.ts';
+import { createAuthorities, type SystemTrust, type TlsVersion } from '../../http/certificates.ts';
 import { createAuthorize } from '../auth/authorization.ts';
 import { createClient } from './client.ts';
 import { createCredentials, type CredentialOptions } from '../auth/credentials.ts';
 import { createEndpoints } from './endpoints.ts';
-import { createExchange } from '../transport/exchange.ts';
+import { createExchange, followingRedirects, createSentSecrets } from '../../http/exchange.ts';
 import { createRegistryTimes } from '../transport/registry-times.ts';
 import { createHosts } from '../auth/hosts.ts';
 import { createInsecure } from '../transport/insecure.ts';
-import { createProxyChoice, type ProxyOptions } from '../transport/proxy-choice.ts';
-import { followingRedirects } from '../transport/redirects.ts';
-import { createSentSecrets } from '../transport/sent-secrets.ts';
+import { createProxyChoice, type ProxyOptions } from '../../http/proxy.ts';
 import { usualRetries } from '../limits/throttle.ts';
 import { createTokens } from '../auth/tokens.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { RegistryFailure } from '../transport/failure.ts';
+import { HttpFailure } from '../../http/failure.ts';
 import { nextPage } from './next-page.ts';
 
 describe('nextPage()', () => {
@@ -31,7 +31,7 @@ describe('nextPage()', () => {
           const query = nextPage(parts.join(''), { url }) ?? '';
           expect(new URL(`${url.href}${query}`).pathname).toBe(url.pathname);
         } catch (error) {
-          expect(error).toBeInstanceOf(RegistryFailure);
+          expect(error).toBeInstanceOf(HttpFailure);
         }
       }),
       { numRuns: 500 },

@@ -1,5 +1,5 @@
-import type { WireAnswer } from '../transport/exchange.ts';
-import { RegistryFailure } from '../transport/failure.ts';
+import type { WireAnswer } from '../../http/exchange.ts';
+import { HttpFailure } from '../../http/failure.ts';
 import type { Endpoint } from './endpoints.ts';
 
 /** The query of the page after this one of a repository's list: of its tags, or of referrers. Undefined on the last page. */
@@ -45,6 +45,6 @@ function targetIn(link: string): string | undefined {
   return undefined;
 }
 
-function refused(where: string): RegistryFailure {
-  return new RegistryFailure('invalid', `its list continues ${where}`);
+function refused(where: string): HttpFailure {
+  return new HttpFailure('invalid', `its list continues ${where}`);
 }

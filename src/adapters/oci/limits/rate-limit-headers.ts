@@ -1,6 +1,6 @@
 import { parseDuration } from '../../../domain/text/duration.ts';
 import { rawErrorTextOf } from '../transport/answer.ts';
-import type { WireAnswer } from '../transport/exchange.ts';
+import type { WireAnswer } from '../../http/exchange.ts';
 
 /**
  * The pause that an answer requests, in milliseconds; undefined without one. From `Retry-After` in seconds or as a date

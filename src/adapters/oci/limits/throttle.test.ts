@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { createFakeClock, type FakeClock } from '../../../../test/support/clock/fake-clock.ts';
-import type { WireAnswer } from '../transport/exchange.ts';
-import { RegistryFailure } from '../transport/failure.ts';
+import type { WireAnswer } from '../../http/exchange.ts';
+import { HttpFailure } from '../../http/failure.ts';
 import { createThrottle, noRetries, usualRetries, type Throttle } from './throttle.ts';
 
 function create(clock: FakeClock, maxInFlight = 64): Throttle {
@@ -27,12 +27,12 @@ function script(
   return { work, askedAtMs };
 }
 
-const reset = (): RegistryFailure => new RegistryFailure('unreachable', 'closed', { isTransient: true });
-const refused = (): RegistryFailure => new RegistryFailure('unreachable', 'refused');
+const reset = (): HttpFailure => new HttpFailure('unreachable', 'closed', { isTransient: true });
+const refused = (): HttpFailure => new HttpFailure('unreachable', 'refused');
 
-async function failureOf(work: Promise<unknown>): Promise<RegistryFailure> {
+async function failureOf(work: Promise<unknown>): Promise<HttpFailure> {
   const error: unknown = await work.catch((reason: unknown) => reason);
-  if (error instanceof RegistryFailure) return error;
+  if (error instanceof HttpFailure) return error;
   throw new Error('no failure', { cause: error });
 }
 
@@ -198,7 +198,7 @@ describe('a fault', () => {
 describe('silence', () => {
   const silent = (clock: FakeClock, afterMs: number) => async (): Promise<WireAnswer> => {
     await clock.sleep(afterMs);
-    throw new RegistryFailure('timeout', 'no answer');
+    throw new HttpFailure('timeout', 'no answer');
   };
 
   test('is remembered for as long as it took to notice, so that the queue behind does not take it one by one', async () => {

@@ -1,8 +1,8 @@
 import { formatDuration } from '../../../domain/text/duration.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { errorTextOf } from '../transport/answer.ts';
-import type { WireAnswer } from '../transport/exchange.ts';
-import { RegistryFailure } from '../transport/failure.ts';
+import type { WireAnswer } from '../../http/exchange.ts';
+import { HttpFailure } from '../../http/failure.ts';
 import { createRequestedPauses, type PauseReason } from './pauses.ts';
 import { requestsLeft, retryAfterMs } from './rate-limit-headers.ts';
 import { createSlots } from '../../../domain/concurrency.ts';
@@ -23,7 +23,7 @@ export const usualRetries: RetryBounds = { faults: 2, refusals: 3, budgetMs: 30_
 export const noRetries: RetryBounds = { faults: 0, refusals: 0, budgetMs: 0 };
 
 /**
- * Sends a request within the limits of one host. Throws a `RegistryFailure`. Returns an answer of 500 and above after
+ * Sends a request within the limits of one host. Throws a `HttpFailure`. Returns an answer of 500 and above after
  * the last retry.
  */
 export type Throttle = (
@@ -51,7 +51,7 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
       throw paused({ code: 'rate-limited', why: 'too many requests wait for it already' }, 1000);
   });
   const pauses = createRequestedPauses(clock, usualRetries.budgetMs);
-  let silence: { readonly untilMs: number; readonly failure: RegistryFailure } | undefined;
+  let silence: { readonly untilMs: number; readonly failure: HttpFailure } | undefined;
   let answeredAtMs = -Infinity;
   let reported = { remaining: Infinity, atMs: -Infinity };
 
@@ -82,7 +82,7 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
     try {
       answer = await work();
     } catch (error) {
-      if (!(error instanceof RegistryFailure)) throw error;
+      if (!(error instanceof HttpFailure)) throw error;
       if (error.isTransient && retries.faults > 0) return backOff(retries);
       if (answeredAtMs < retries.beganAtMs) rememberSilence(error, retries.beganAtMs);
       throw error;
@@ -127,16 +127,16 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
    * The failure is cached for as long as its request took, so that many images on a dead host cost one deadline
    * together.
    */
-  function rememberSilence(failure: RegistryFailure, sinceMs: number): void {
+  function rememberSilence(failure: HttpFailure, sinceMs: number): void {
     if (failure.code !== 'unreachable' && failure.code !== 'timeout') return;
     const nowMs = clock.monotonicMs();
     silence = { failure, untilMs: nowMs + Math.min(nowMs - sinceMs, longestUnreachableMs) };
   }
 
-  function paused({ code, why }: PauseReason, forMs: number): RegistryFailure {
+  function paused({ code, why }: PauseReason, forMs: number): HttpFailure {
     const unitMs = forMs < 1000 ? 1 : 1000;
     const waitMs = Math.ceil(Math.max(0, forMs) / unitMs) * unitMs;
-    return new RegistryFailure(code, `${why}; it may be asked again in ${formatDuration(waitMs)}`, {
+    return new HttpFailure(code, `${why}; it may be asked again in ${formatDuration(waitMs)}`, {
       host,
       retryAfterMs: waitMs,
       ...(code === 'rate-limited' && {

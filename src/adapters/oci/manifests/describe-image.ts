@@ -12,7 +12,7 @@ import {
 } from '../../../domain/image/platform.ts';
 import type { Digest } from '../../../domain/image/image-reference.ts';
 import type { Client } from '../client/client.ts';
-import { RegistryFailure, cut } from '../transport/failure.ts';
+import { HttpFailure, cut } from '../../http/failure.ts';
 import { type ImageFacts, parseImageConfig } from './image-config.ts';
 import { configTypes, type Entry, type Manifest } from './manifest.ts';
 import { fetchBlob, fetchManifest, type RepositoryEndpoint } from './manifests.ts';
@@ -41,8 +41,7 @@ export async function describeImage(
 
   /** The first image that the machine runs, as containerd looks for it: https://pkg.go.dev/github.com/containerd/containerd/images#Manifest */
   async function find(at: Digest, isSure: boolean, outer?: Labels): Promise<OneImage | undefined> {
-    if ((fetches += 1) > maxManifests)
-      throw new RegistryFailure('invalid', 'its index leads to too many other manifests');
+    if ((fetches += 1) > maxManifests) throw new HttpFailure('invalid', 'its index leads to too many other manifests');
     const manifest = await fetchManifest(client, place, at, signal);
     if (manifest.kind === 'image') {
       const image = await describeManifest(client, place, { at, manifest, outer }, signal);
@@ -71,7 +70,7 @@ export async function describeImage(
     };
   offered.delete('unknown/unknown');
   const list = offered.size === 0 ? 'nothing' : showable(cut([...offered].sort().join(', ')));
-  throw new RegistryFailure('not-found', `it has no image for ${formatPlatform(platform)}, only for ${list}`);
+  throw new HttpFailure('not-found', `it has no image for ${formatPlatform(platform)}, only for ${list}`);
 }
 
 type OneImage = Omit<RemoteImage, 'digest' | 'alternatives'>;
@@ -145,7 +144,7 @@ const maxAlternatives = 4;
 
 /** An entry that no engine can use either. Other failures may pass, so they are failures of the whole. */
 function undefinedIfBroken(error: unknown): undefined {
-  if (error instanceof RegistryFailure && (error.code === 'not-found' || error.code === 'invalid')) return undefined;
+  if (error instanceof HttpFailure && (error.code === 'not-found' || error.code === 'invalid')) return undefined;
   throw error;
 }
 

@@ -10,7 +10,7 @@ import {
   stringOf,
 } from '../../../domain/text/json.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import { RegistryFailure } from '../transport/failure.ts';
+import { HttpFailure } from '../../http/failure.ts';
 import { textsOf } from './manifest.ts';
 import { parseOneReading } from './one-reading.ts';
 
@@ -57,12 +57,12 @@ function readTime(text: string): number | undefined {
  */
 export function parseWholeConfig(body: Buffer): RemoteConfig {
   const fields = parseOneReading(body, 'image config');
-  if (fields === undefined) throw new RegistryFailure('invalid', 'its image config is no JSON object');
+  if (fields === undefined) throw new HttpFailure('invalid', 'its image config is no JSON object');
   const config: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(objectOf(fields['config']) ?? {})) {
     const fits = inherited.get(name);
     if (fits === undefined || value === null) continue;
-    if (!fits(value)) throw new RegistryFailure('invalid', `its image config has an unreadable field, "${name}"`);
+    if (!fits(value)) throw new HttpFailure('invalid', `its image config has an unreadable field, "${name}"`);
     config[name] = value;
   }
   return {

@@ -2,7 +2,7 @@ import { sourceAnnotations } from '../../../domain/image/image-source.ts';
 import type { Labels } from '../../../domain/image/image-labels.ts';
 import { parseDigest, type Digest } from '../../../domain/image/image-reference.ts';
 import type { ForeignPlatform } from '../../../domain/image/platform.ts';
-import { RegistryFailure } from '../transport/failure.ts';
+import { HttpFailure } from '../../http/failure.ts';
 import { type JsonObject, arrayOf, objectOf, stringOf } from '../../../domain/text/json.ts';
 import { parseOneReading } from './one-reading.ts';
 
@@ -47,7 +47,7 @@ export function parseManifest(body: Buffer, contentType: string | undefined): Ma
 }
 
 /** The failure for an image in Docker's first format only. */
-export function outdated(): RegistryFailure {
+export function outdated(): HttpFailure {
   return invalid('it offers the image only in the outdated manifest format of Docker, schema 1');
 }
 
@@ -109,8 +109,8 @@ function readDigest(value: unknown): Digest {
   return digest;
 }
 
-function invalid(why: string): RegistryFailure {
-  return new RegistryFailure('invalid', why);
+function invalid(why: string): HttpFailure {
+  return new HttpFailure('invalid', why);
 }
 
 /** Media types of indexes and manifests: https://github.com/opencontainers/image-spec/blob/main/media-types.md */

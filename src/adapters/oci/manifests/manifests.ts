@@ -2,7 +2,7 @@ import { parseDigest, type Digest } from '../../../domain/image/image-reference.
 import type { Client } from '../client/client.ts';
 import { digestOf, requireFound, verify } from '../transport/answer.ts';
 import type { Endpoint } from '../client/endpoints.ts';
-import type { WireAnswer } from '../transport/exchange.ts';
+import type { WireAnswer } from '../../http/exchange.ts';
 import { acceptedTypes, mediaTypeOf, outdated, outdatedTypes, parseManifest, type Manifest } from './manifest.ts';
 import { noRetries } from '../limits/throttle.ts';
 

@@ -1,5 +1,5 @@
 import { objectOf, parseJson, doubtIn, namesOf, type JsonObject } from '../../../domain/text/json.ts';
-import { RegistryFailure } from '../transport/failure.ts';
+import { HttpFailure } from '../../http/failure.ts';
 
 /**
  * The object in a registry's JSON. Undefined for other content. Throws `registry-invalid` for a text that parsers read
@@ -11,7 +11,7 @@ export function parseOneReading(body: Buffer, what: keyof typeof fieldNames): Js
   const parsed = objectOf(parseJson(text));
   if (parsed === undefined) return undefined;
   const doubt = doubtIn(text, { names: fieldNames[what], maps });
-  if (doubt !== undefined) throw new RegistryFailure('invalid', `its ${what} can be read in two ways: ${doubt}`);
+  if (doubt !== undefined) throw new HttpFailure('invalid', `its ${what} can be read in two ways: ${doubt}`);
   return parsed;
 }
 

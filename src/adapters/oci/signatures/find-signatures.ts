@@ -7,8 +7,8 @@ import { nextQuery } from '../client/next-page.ts';
 import { acceptedTypes } from '../manifests/manifest.ts';
 import type { RepositoryEndpoint } from '../manifests/manifests.ts';
 import { requireFound, verify } from '../transport/answer.ts';
-import type { WireAnswer } from '../transport/exchange.ts';
-import { RegistryFailure } from '../transport/failure.ts';
+import type { WireAnswer } from '../../http/exchange.ts';
+import { HttpFailure } from '../../http/failure.ts';
 import { readBundle } from './bundle.ts';
 import {
   manifestToRead,
@@ -31,7 +31,7 @@ export type SignatureSearch = {
  * cosign 2, `sha256-….sig`. Then come the image's referrers
  * (https://github.com/opencontainers/distribution-spec/blob/main/spec.md#listing-referrers): of each type of signature,
  * or from the tag `sha256-…` at registries without this list. Ends with `cut` at a limit of bytes, pages or time. Throws
- * a `RegistryFailure` if the registry does not answer; a broken signature is `unreadable`.
+ * a `HttpFailure` if the registry does not answer; a broken signature is `unreadable`.
  */
 export async function findSignatures(search: SignatureSearch, signal?: AbortSignal): Promise<FoundSignatures> {
   const reading: Reading = {
@@ -232,7 +232,7 @@ async function bodyOf(
     if (question.digest !== undefined) verify(answer, question.digest);
     return answer.body;
   } catch (error) {
-    if (error instanceof RegistryFailure && error.code === 'invalid') return { kind: 'unreadable', why: error.message };
+    if (error instanceof HttpFailure && error.code === 'invalid') return { kind: 'unreadable', why: error.message };
     throw error;
   }
 }

@@ -3,8 +3,8 @@ import { isTag } from '../../../domain/image/image-reference.ts';
 import { formatDuration } from '../../../domain/text/duration.ts';
 import type { Client } from '../client/client.ts';
 import { etagOf, type RepositoryEndpoint } from '../manifests/manifests.ts';
-import type { WireAnswer } from '../transport/exchange.ts';
-import { RegistryFailure } from '../transport/failure.ts';
+import type { WireAnswer } from '../../http/exchange.ts';
+import { HttpFailure } from '../../http/failure.ts';
 import { requireFound } from '../transport/answer.ts';
 import { parseJsonObject } from '../../../domain/text/json.ts';
 import { nextQuery } from '../client/next-page.ts';
@@ -51,7 +51,7 @@ export async function listTags(
   let fullPage: number | undefined;
   for (let query = `?n=${pageSize}`; ;) {
     if (nowMs() > untilMs)
-      throw new RegistryFailure('timeout', `its list of tags did not end within ${formatDuration(deadlineMs)}`);
+      throw new HttpFailure('timeout', `its list of tags did not end within ${formatDuration(deadlineMs)}`);
     const fetching: Promise<Page> = fetchPage(client, place, query, known?.get(query), signal);
     const page: Page | undefined = isPromised ? await fetching : await fetching.catch(undefinedIfRefused);
     const found = page?.tags ?? [];
@@ -104,7 +104,7 @@ function queryAfter(tags: readonly string[], fullPage: number): string | undefin
 
 /** A registry that knows no pages may refuse to be asked for one that it has not named. */
 function undefinedIfRefused(error: unknown): undefined {
-  if (error instanceof RegistryFailure && (error.code === 'invalid' || error.code === 'not-found')) return undefined;
+  if (error instanceof HttpFailure && (error.code === 'invalid' || error.code === 'not-found')) return undefined;
   throw error;
 }
 
@@ -134,7 +134,7 @@ async function fetchPage(
   const answer = await client(endpoint, { method: 'GET', repository, path, headers, maxBytes: maxPageBytes }, signal);
   if (answer.status === 304 && known !== undefined) return known;
   if (answer.status === 405 || answer.status === 501 || saysUnsupported(answer))
-    throw new RegistryFailure('invalid', 'it does not list the tags of a repository');
+    throw new HttpFailure('invalid', 'it does not list the tags of a repository');
   requireFound(answer, 'it has no such repository');
   return { tags: tagsIn(answer.body), next: nextQuery(answer, place, 'tags/list'), etag: etagOf(answer) };
 }
@@ -148,14 +148,13 @@ function saysUnsupported({ status, body }: WireAnswer): boolean {
 function tagsIn(body: Buffer): readonly string[] {
   const tags = parseJsonObject(body)?.['tags'];
   if (tags === null) return [];
-  if (!Array.isArray(tags)) throw new RegistryFailure('invalid', 'its answer is not a list of tags');
+  if (!Array.isArray(tags)) throw new HttpFailure('invalid', 'its answer is not a list of tags');
   const valid = new Set<string>();
   for (const [at, tag] of (tags as readonly unknown[]).entries()) {
     if (typeof tag === 'string' && isTag(tag)) valid.add(tag);
     // One more shows that the list is cut.
     if (valid.size > mostTags) break;
-    if (at === maxEntries)
-      throw new RegistryFailure('invalid', 'its list of tags has very many entries that are no tags');
+    if (at === maxEntries) throw new HttpFailure('invalid', 'its list of tags has very many entries that are no tags');
   }
   return [...valid];
 }

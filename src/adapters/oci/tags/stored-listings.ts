@@ -1,7 +1,6 @@
-import { putNewest } from '../../../domain/text/plain-data.ts';
+import { putNewest, createLru } from '../../../domain/text/plain-data.ts';
 import type { SharedRecords } from '../../../domain/outside/outside.ts';
 import { isTag } from '../../../domain/image/image-reference.ts';
-import { createLru } from '../async/lru.ts';
 import { objectOf } from '../../../domain/text/json.ts';
 import type { KnownPages, Page } from './list-tags.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Digest } from '../../../domain/image/image-reference.ts';
-import type { WireAnswer } from './exchange.ts';
-import { cut, RegistryFailure } from './failure.ts';
+import type { WireAnswer } from '../../http/exchange.ts';
+import { cut, HttpFailure } from '../../http/failure.ts';
 import { arrayOf, objectOf, parseJsonObject, stringOf } from '../../../domain/text/json.ts';
 
 /** Throws for every status but 200; `missing` completes the message of a 404. */
@@ -10,17 +10,16 @@ export function requireFound(answer: WireAnswer, missing: string): void {
   if (status === 200) return;
   const said = errorTextOf(answer);
   const words = said === '' ? '' : ` (${said})`;
-  if (status === 404) throw new RegistryFailure('not-found', `${missing}${words}`);
-  throw new RegistryFailure(status >= 500 ? 'unreachable' : 'invalid', `it answered with status ${status}${words}`);
+  if (status === 404) throw new HttpFailure('not-found', `${missing}${words}`);
+  throw new HttpFailure(status >= 500 ? 'unreachable' : 'invalid', `it answered with status ${status}${words}`);
 }
 
 /** Throws `registry-invalid` unless the content has the requested digest. */
 export function verify({ body, headers }: WireAnswer, digest: Digest): void {
   const encoding = headers['content-encoding'] ?? 'identity';
-  if (encoding !== 'identity')
-    throw new RegistryFailure('invalid', 'it sent compressed content, which was not requested');
+  if (encoding !== 'identity') throw new HttpFailure('invalid', 'it sent compressed content, which was not requested');
   if (digestOf(body, digest) !== digest)
-    throw new RegistryFailure('invalid', `its content does not have the digest ${digest}`);
+    throw new HttpFailure('invalid', `its content does not have the digest ${digest}`);
 }
 
 /** The digest of content, by the algorithm of another digest, or sha256 without one. */

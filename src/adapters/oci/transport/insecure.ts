@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createAddressList, loopback, splitHost, type AddressList } from './address-list.ts';
+import { createAddressList, loopback, splitHost, type AddressList } from '../../http/proxy.ts';
 import { cachedFor } from '../async/cached-for.ts';
 import { orAborted } from '../../../domain/concurrency.ts';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';

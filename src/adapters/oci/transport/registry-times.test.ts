@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { WireAnswer } from './exchange.ts';
+import type { WireAnswer } from '../../http/exchange.ts';
 import { createRegistryTimes } from './registry-times.ts';
 
 const noon = Date.UTC(2026, 10, 26, 12);

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../domain/outside/outside.ts';
-import { createLru } from '../async/lru.ts';
-import type { Exchange } from './exchange.ts';
+import { createLru } from '../../../domain/text/plain-data.ts';
+import type { Exchange } from '../../http/exchange.ts';
 
 /** The clocks of registries, from the `Date` of their answers, which come anyway. */
 export type RegistryTimes = {

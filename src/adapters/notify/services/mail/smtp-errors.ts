@@ -1,5 +1,5 @@
 import { printable } from '../../../../domain/text/printable.ts';
-import { readNetworkError } from '../../../oci/transport/network-errors.ts';
+import { readNetworkError } from '../../../http/failure.ts';
 import { Refused } from '../../wire/refused.ts';
 
 /**

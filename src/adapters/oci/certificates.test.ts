@@ -2,11 +2,11 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { describe, expect, test } from 'vitest';
-import { clientPair, serverCa } from '../../../../test/support/http/http-server.ts';
-import { createOciRig, failureOf } from '../../../../test/support/registry/oci-rig.ts';
-import { emptyContent, putImage, serveContent } from '../../../../test/support/registry/registry-content.ts';
-import { parseImageReference } from '../../../domain/image/image-reference.ts';
-import type { SystemTrust } from './certificates.ts';
+import { clientPair, serverCa } from '../../../test/support/http/http-server.ts';
+import { createOciRig, failureOf } from '../../../test/support/registry/oci-rig.ts';
+import { emptyContent, putImage, serveContent } from '../../../test/support/registry/registry-content.ts';
+import { parseImageReference } from '../../domain/image/image-reference.ts';
+import type { SystemTrust } from '../http/certificates.ts';
 
 const rig = createOciRig();
 const image = parseImageReference('registry.test/team/app:1');

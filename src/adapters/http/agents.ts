@@ -1,12 +1,10 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { SecureContext } from 'node:tls';
-import type { Clock } from '../../../domain/outside/outside.ts';
-import { splitHost } from './address-list.ts';
-import { RegistryFailure } from './failure.ts';
-import { createLru } from '../async/lru.ts';
-import { proxyAuthorization } from './proxy-choice.ts';
-import { createTunnelAgent } from './tunnel.ts';
+import type { Clock } from '../../domain/outside/outside.ts';
+import { splitHost, proxyAuthorization, createTunnelAgent } from './proxy.ts';
+import { HttpFailure } from './failure.ts';
+import { createLru } from '../../domain/text/plain-data.ts';
 
 /** The route of requests to one origin: scheme, host and port. */
 export type Route = {
@@ -50,7 +48,7 @@ export function createAgents(options: AgentOptions): Agents {
 
   return {
     routeTo(url) {
-      if (isClosed) return Promise.reject(new RegistryFailure('unreachable', 'the service is stopping'));
+      if (isClosed) return Promise.reject(new HttpFailure('unreachable', 'the service is stopping'));
       const known = routes.get(url.origin);
       if (known !== undefined && clock.monotonicMs() < known.untilMs) return known.route;
       const route = url.protocol === 'https:' ? secureRoute(url) : plainRoute(url);

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as tls from 'node:tls';
-import { RegistryFailure } from './failure.ts';
+import { HttpFailure } from './failure.ts';
 
 export type TlsVersion = 'TLSv1.2' | 'TLSv1.3';
 
@@ -44,7 +44,7 @@ export function createAuthorities(options: AuthorityOptions): (host: string) => 
       return tls.createSecureContext({ minVersion, ...trusting([...trusted, ...own.ca]), ...own.client });
     } catch (cause) {
       const where = folder === undefined ? 'given as authorities' : `in "${folder}" or given as authorities`;
-      throw new RegistryFailure('unreachable', `the certificates ${where} cannot be used`, { host, cause });
+      throw new HttpFailure('unreachable', `the certificates ${where} cannot be used`, { host, cause });
     }
   };
 }

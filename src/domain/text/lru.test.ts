@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createLru } from './lru.ts';
+import { createLru } from './plain-data.ts';
 
 test('forgets what was not used for longest, at its bound', () => {
   const lru = createLru<number>(2);

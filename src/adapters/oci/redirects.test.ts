@@ -1,12 +1,7 @@
 import { expect, test } from 'vitest';
-import { serverCa, type Reply } from '../../../../test/support/http/http-server.ts';
-import { at, createOciRig, failureOf } from '../../../../test/support/registry/oci-rig.ts';
-import {
-  emptyContent,
-  putImage,
-  serveContent,
-  requireToken,
-} from '../../../../test/support/registry/registry-content.ts';
+import { serverCa, type Reply } from '../../../test/support/http/http-server.ts';
+import { at, createOciRig, failureOf } from '../../../test/support/registry/oci-rig.ts';
+import { emptyContent, putImage, serveContent, requireToken } from '../../../test/support/registry/registry-content.ts';
 
 const rig = createOciRig();
 const login = { repoUser: 'jo', repoPass: 'secret' };

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createTickBatches } from './tick-batches.ts';
+import { createTickBatches } from './exchange.ts';
 
 test('what comes in one turn goes on in the next, in the order in which it came', async () => {
   const inTurn = createTickBatches(2);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createProxyChoice } from './proxy-choice.ts';
+import { createProxyChoice } from './proxy.ts';
 
 const proxy = { http: 'http://plain:3128', https: 'secure:3129' };
 

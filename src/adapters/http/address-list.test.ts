@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createAddressList, splitHost } from './address-list.ts';
+import { createAddressList, splitHost } from './proxy.ts';
 
 const list = createAddressList([
   '10.0.0.0/8',

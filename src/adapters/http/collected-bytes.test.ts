@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { collectBytes } from './collected-bytes.ts';
+import { collectBytes } from './exchange.ts';
 
 test('any chunks make the same bytes', () => {
   fc.assert(

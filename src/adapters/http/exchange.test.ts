@@ -1,13 +1,11 @@
-import { createServer, type Server, type Socket } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type Server, type Socket, type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
-import { startHttpServer } from '../../../../test/support/http/http-server.ts';
+import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
+import { startHttpServer } from '../../../test/support/http/http-server.ts';
 import { createAgents, type Agents } from './agents.ts';
 import { createAuthorities } from './certificates.ts';
-import { createExchange, type Exchange, type WireRequest } from './exchange.ts';
-import { RegistryFailure } from './failure.ts';
-import { createSentSecrets } from './sent-secrets.ts';
+import { createExchange, createSentSecrets, type Exchange, type WireRequest } from './exchange.ts';
+import { HttpFailure } from './failure.ts';
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -55,9 +53,9 @@ function get(url: string, more: Partial<WireRequest> = {}): WireRequest {
   return { method: 'GET', url: new URL(url), headers: {}, maxBytes: 1000, ...more };
 }
 
-async function failureOf(work: Promise<unknown>): Promise<RegistryFailure> {
+async function failureOf(work: Promise<unknown>): Promise<HttpFailure> {
   const error: unknown = await work.catch((reason: unknown) => reason);
-  if (error instanceof RegistryFailure) return error;
+  if (error instanceof HttpFailure) return error;
   throw new Error('no failure', { cause: error });
 }
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { serverCa, startHttpServer } from '../../../../test/support/http/http-server.ts';
-import { createOciRig, failureOf } from '../../../../test/support/registry/oci-rig.ts';
-import { emptyContent, putImage, serveContent } from '../../../../test/support/registry/registry-content.ts';
-import { parseImageReference } from '../../../domain/image/image-reference.ts';
+import { serverCa, startHttpServer } from '../../../test/support/http/http-server.ts';
+import { createOciRig, failureOf } from '../../../test/support/registry/oci-rig.ts';
+import { emptyContent, putImage, serveContent } from '../../../test/support/registry/registry-content.ts';
+import { parseImageReference } from '../../domain/image/image-reference.ts';
 
 const rig = createOciRig();
 const image = parseImageReference('registry.test:5000/team/app:1');
