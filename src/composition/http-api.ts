@@ -1,6 +1,6 @@
 import { basename, dirname, join } from 'node:path';
 import type { Application } from '../application/application.ts';
-import type { TargetStatus } from '../domain/notification/status.ts';
+import type { TargetStatus } from '../domain/notification/message.ts';
 import {
   endpointGroups,
   type HttpSettings,

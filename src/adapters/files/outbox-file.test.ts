@@ -17,7 +17,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { createTestLog } from '../../../test/support/test-log.ts';
 import { anyRecords, messageOf } from '../../../test/support/notify/outbox-arbitrary.ts';
-import type { OutboxRecord } from '../../domain/notification/outbox/record.ts';
+import type { OutboxRecord } from '../../domain/notification/outbox.ts';
 import { createOutboxFile } from './outbox-file.ts';
 
 /** In memory if possible, because a sync on a busy disk is slow. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
-import { type OutboxRecord, type OutboxStore, readRecord } from '../../domain/notification/outbox/record.ts';
+import { type OutboxRecord, type OutboxStore, readRecord } from '../../domain/notification/outbox.ts';
 import type { Log } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { appendLines, closeLines, type OpenFile, readLines, replaceLines } from './line-file.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Answer } from '../../../test/support/http/http-server.ts';
 import { canaryUrls } from '../../../test/support/notify/notify-canaries.ts';
 import { startRig, type Received } from '../../../test/support/notify/notify-rig.ts';
-import { escapeMarkdown } from '../../domain/notification/upkeep/print.ts';
+import { escapeMarkdown } from '../../domain/notification/upkeep-composer.ts';
 import { services } from './services/table.ts';
 
 /** Services without HTTP have tests of their own. */

@@ -1,10 +1,7 @@
 import type { Composer } from '../../domain/notification/run-facts.ts';
-import type { NotificationSettings } from '../../domain/notification/notification-settings.ts';
-import { createUpkeepComposer } from '../../domain/notification/upkeep/upkeep-composer.ts';
-import {
-  createWatchtowerComposer,
-  type WatchtowerTextOptions,
-} from '../../domain/notification/watchtower/watchtower-composer.ts';
+import type { NotificationSettings } from '../../domain/notification/message.ts';
+import { createUpkeepComposer } from '../../domain/notification/upkeep-composer.ts';
+import { createWatchtowerComposer, type WatchtowerTextOptions } from '../../domain/notification/watchtower-composer.ts';
 
 export type ComposerParts = Pick<WatchtowerTextOptions, 'hostname' | 'timeZone' | 'onTemplateFailure'>;
 

@@ -1,4 +1,4 @@
-import type { TargetCounts } from '../../domain/notification/status.ts';
+import type { TargetCounts } from '../../domain/notification/message.ts';
 
 /** The counts of all targets, by their names. */
 export type DeliveryCounts = {

@@ -5,8 +5,7 @@ import { createTestStore, createTestTarget, networkFailure, sent } from '../../.
 import { createTestLog } from '../../../test/support/test-log.ts';
 import { messageOf } from '../../../test/support/notify/outbox-arbitrary.ts';
 import type { Message, SendOutcome, Target } from '../../domain/notification/message.ts';
-import { outboxBounds } from '../../domain/notification/outbox/overflow.ts';
-import type { OutboxStore } from '../../domain/notification/outbox/record.ts';
+import { outboxBounds, type OutboxStore } from '../../domain/notification/outbox.ts';
 import { type DeliveryParts, openDelivery } from './delivery.ts';
 
 type Parts = Partial<DeliveryParts> & { readonly clock: FakeClock; readonly targets: readonly Target[] };

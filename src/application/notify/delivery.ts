@@ -1,6 +1,5 @@
-import type { Message, Target } from '../../domain/notification/message.ts';
-import type { MessageHold, OutboxRecord } from '../../domain/notification/outbox/record.ts';
-import type { TargetStatus } from '../../domain/notification/status.ts';
+import type { Message, Target, TargetStatus } from '../../domain/notification/message.ts';
+import type { MessageHold, OutboxRecord } from '../../domain/notification/outbox.ts';
 import { type Sender, type SenderParts, startSender } from './sender.ts';
 import { createDeliveryCounts } from './delivery-counts.ts';
 import { type StoredOutboxParts, openOutbox } from './stored-outbox.ts';

@@ -5,9 +5,8 @@ import { createTestLog } from '../../../test/support/test-log.ts';
 import { createTestTarget, noNotifications } from '../../../test/support/notify/notify-scene.ts';
 import type { RecoveredTransaction, ServiceEvent } from '../../domain/run/event.ts';
 import { type ContainerOutcome, entryKeyOf } from '../../domain/run/session.ts';
-import type { Target } from '../../domain/notification/message.ts';
+import type { Target, NotificationSettings } from '../../domain/notification/message.ts';
 import type { Composer } from '../../domain/notification/run-facts.ts';
-import type { NotificationSettings } from '../../domain/notification/notification-settings.ts';
 import type { MessageToQueue } from './delivery.ts';
 import { createNotifier, type NotifierParts } from './notifier.ts';
 

@@ -1,29 +1,33 @@
 import { describeError } from '../../domain/text/errors.ts';
 import type { RecoveredTransaction, ServiceEvent } from '../../domain/run/event.ts';
 import { entryKeyOf, type ContainerOutcome } from '../../domain/run/session.ts';
-import { boundedDraft } from '../../domain/notification/bounded-draft.ts';
-import { releaseTimeOf, type ReleaseTime } from '../../domain/notification/outbox/release-time.ts';
-import type { Message, MessageLevel, Target } from '../../domain/notification/message.ts';
-import { isFor, leastLevelOf, watchesRuns } from '../../domain/notification/routing.ts';
 import {
+  boundedDraft,
   partOfRun,
-  type Composer,
-  type Draft,
-  type RunFacts,
-  type StartFacts,
-  type RunStep,
-} from '../../domain/notification/run-facts.ts';
-import type { NotificationSettings } from '../../domain/notification/notification-settings.ts';
-import type { Clock, Log } from '../../domain/outside/outside.ts';
-import type { Delivery } from './delivery.ts';
-import {
   findingOf,
   findingOfRepair,
   isAlwaysNews,
   isNews,
   keyOfRepaired,
+  type Composer,
+  type Draft,
+  type RunFacts,
+  type StartFacts,
+  type RunStep,
   type Finding,
-} from '../../domain/notification/findings.ts';
+} from '../../domain/notification/run-facts.ts';
+import { releaseTimeOf, type ReleaseTime } from '../../domain/notification/outbox.ts';
+import {
+  isFor,
+  leastLevelOf,
+  watchesRuns,
+  type Message,
+  type MessageLevel,
+  type Target,
+  type NotificationSettings,
+} from '../../domain/notification/message.ts';
+import type { Clock, Log } from '../../domain/outside/outside.ts';
+import type { Delivery } from './delivery.ts';
 import { putNewest } from '../../domain/text/plain-data.ts';
 
 /** Makes messages from events, for the targets that subscribe to them. */

@@ -1,5 +1,5 @@
 import { describeError } from '../../domain/text/errors.ts';
-import type { TargetStatus } from '../../domain/notification/status.ts';
+import type { TargetStatus } from '../../domain/notification/message.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { type DeliveryParts, openDelivery } from './delivery.ts';
 import { createNotifier, type Notifier, type NotifierParts } from './notifier.ts';

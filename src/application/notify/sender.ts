@@ -1,8 +1,11 @@
-import { nextAttemptAtMs } from '../../domain/notification/outbox/back-off.ts';
-import { merge } from '../../domain/notification/outbox/merge.ts';
-import type { OutboxEntry } from '../../domain/notification/outbox/outbox.ts';
-import { nextStep, type QueueStep } from '../../domain/notification/outbox/queue.ts';
-import type { OutboxRecord } from '../../domain/notification/outbox/record.ts';
+import {
+  nextAttemptAtMs,
+  merge,
+  nextStep,
+  type OutboxEntry,
+  type QueueStep,
+  type OutboxRecord,
+} from '../../domain/notification/outbox.ts';
 import type { SendOutcome, Target } from '../../domain/notification/message.ts';
 import type { Clock, Log } from '../../domain/outside/outside.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';

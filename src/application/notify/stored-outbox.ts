@@ -1,7 +1,15 @@
 import { describeError } from '../../domain/text/errors.ts';
-import { applyRecords, emptyOutbox, type Outbox, recordsOf } from '../../domain/notification/outbox/outbox.ts';
-import { type OutboxBounds, outboxBounds, overflowOf } from '../../domain/notification/outbox/overflow.ts';
-import type { OutboxRecord, OutboxStore } from '../../domain/notification/outbox/record.ts';
+import {
+  applyRecords,
+  emptyOutbox,
+  recordsOf,
+  outboxBounds,
+  overflowOf,
+  type Outbox,
+  type OutboxBounds,
+  type OutboxRecord,
+  type OutboxStore,
+} from '../../domain/notification/outbox.ts';
 import type { Log } from '../../domain/outside/outside.ts';
 
 /** The outbox in memory, and in a file if there is one. */

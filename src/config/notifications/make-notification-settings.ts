@@ -1,6 +1,5 @@
 import type { Given } from '../given/given-options.ts';
-import type { MessageLevel } from '../../domain/notification/message.ts';
-import type { NotificationSettings } from '../../domain/notification/notification-settings.ts';
+import type { MessageLevel, NotificationSettings } from '../../domain/notification/message.ts';
 import type { Fault } from '../declaration/fault.ts';
 import { optionEntries, type OptionKey, type OptionValues } from '../table/options.ts';
 import { readNamedFile } from '../given/secrets.ts';

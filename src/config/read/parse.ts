@@ -1,6 +1,6 @@
 import { booleanValue } from '../../domain/settings/values/label-values.ts';
 import { formatDuration, parseDuration } from '../../domain/text/duration.ts';
-import { splitUrls } from '../../domain/notification/split-urls.ts';
+import { splitUrls } from '../../domain/notification/message.ts';
 import type { DurationOption, IntegerOption, ListOption, ParsedOption } from '../../domain/settings/table/option.ts';
 import type { Option } from '../declaration/option.ts';
 

@@ -1,7 +1,7 @@
 import type { HelperTask } from '../../domain/self-update/helper.ts';
 import type { EngineAddress } from '../../domain/engine-address.ts';
 import type { Schedule } from '../../domain/run/event.ts';
-import type { NotificationSettings } from '../../domain/notification/notification-settings.ts';
+import type { NotificationSettings } from '../../domain/notification/message.ts';
 import type { HttpSettings } from '../../domain/settings/http-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import type { OptionValues } from '../table/options.ts';

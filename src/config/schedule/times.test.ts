@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { releaseTimeOf } from '../../domain/notification/outbox/release-time.ts';
+import { releaseTimeOf } from '../../domain/notification/outbox.ts';
 import { readDailyTime, readTimeSpan } from './times.ts';
 
 const [minuteMs, hourMs] = [60_000, 3_600_000];

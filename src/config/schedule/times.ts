@@ -1,4 +1,4 @@
-import type { NextTime, QuietHours } from '../../domain/notification/notification-settings.ts';
+import type { NextTime, QuietHours } from '../../domain/notification/message.ts';
 import { readCalendar } from './calendar.ts';
 
 /** `8:00`, `08:00` */

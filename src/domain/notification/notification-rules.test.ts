@@ -1,11 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { containerOutcome } from '../../../test/support/scene/fake-application.ts';
-import { boundedDraft } from './bounded-draft.ts';
-import { releaseTimeOf } from './outbox/release-time.ts';
-import { findingOf, isNews } from './findings.ts';
-import type { MessageItem, MessageSection } from './message.ts';
-import { isFor, leastLevelOf, readRecipients } from './routing.ts';
+import { boundedDraft, findingOf, isNews } from './run-facts.ts';
+import { releaseTimeOf } from './outbox.ts';
+import { isFor, leastLevelOf, readRecipients, type MessageItem, type MessageSection } from './message.ts';
 
 const hourMs = 3_600_000;
 const daily = (hour: number) => (ms: number) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { splitUrls } from './split-urls.ts';
+import { splitUrls } from './message.ts';
 
 describe('splitUrls()', () => {
   test.each([

@@ -1,4 +1,4 @@
-import { builtInTemplates } from '../../../src/domain/notification/watchtower/templates.ts';
+import { builtInTemplates } from '../../../src/domain/notification/watchtower-composer.ts';
 import { fixtures, type Root } from './fixtures.ts';
 import { publicTemplates } from './public-templates.ts';
 import { randomTemplate } from './random-template.ts';

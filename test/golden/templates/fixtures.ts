@@ -1,9 +1,7 @@
 import type { ContainerOutcome } from '../../../src/domain/run/session.ts';
-import { Moment } from '../../../src/domain/notification/template/time/moment.ts';
-import type { Value } from '../../../src/domain/notification/template/values/value.ts';
-import { logRoot, reportRoot } from '../../../src/domain/notification/watchtower/data.ts';
-import type { Entry } from '../../../src/domain/notification/watchtower/entries.ts';
-import { reportOf } from '../../../src/domain/notification/watchtower/report.ts';
+import { Moment } from '../../../src/domain/notification/template/time.ts';
+import type { Value } from '../../../src/domain/notification/template/values.ts';
+import { logRoot, reportRoot, reportOf, type Entry } from '../../../src/domain/notification/watchtower-data.ts';
 
 /** Data with which real Go and our engine render the same templates. */
 export type Fixture = {

@@ -10,7 +10,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parseTemplate, renderTemplate } from '../../../src/domain/notification/template/render.ts';
-import { Moment } from '../../../src/domain/notification/template/time/moment.ts';
+import { Moment } from '../../../src/domain/notification/template/time.ts';
 import { type Case, namedCases, randomCases } from './cases.ts';
 import { fixtures, rootFor } from './fixtures.ts';
 
@@ -92,7 +92,7 @@ function makeGoldens(): Goldens {
 
 function askGo(cases: readonly Case[]): readonly Rendered[] {
   const input = JSON.stringify({ fixtures, cases });
-  const cwd = new URL('.', import.meta.url);
+  const cwd = new URL('./', import.meta.url);
   const { stdout, stderr, status } = spawnSync('go', ['run', 'main.go'], {
     cwd,
     // Packages of Debian's are there as sources, and no modules.

@@ -1,6 +1,5 @@
-import type { Message, SendOutcome, Target } from '../../../src/domain/notification/message.ts';
-import type { OutboxRecord, OutboxStore } from '../../../src/domain/notification/outbox/record.ts';
-import type { NotificationSettings } from '../../../src/domain/notification/notification-settings.ts';
+import type { Message, SendOutcome, Target, NotificationSettings } from '../../../src/domain/notification/message.ts';
+import type { OutboxRecord, OutboxStore } from '../../../src/domain/notification/outbox.ts';
 
 export type TestTarget = Target & {
   /** Received messages, in order. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { headings, type Message } from '../../../src/domain/notification/message.ts';
-import type { OutboxRecord } from '../../../src/domain/notification/outbox/record.ts';
+import type { OutboxRecord } from '../../../src/domain/notification/outbox.ts';
 
 /** A short message; its default time is zero. */
 export function messageOf(id: string, parts: Partial<Message> = {}): Message {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { canaryUrls } from '../../../../test/support/notify/notify-canaries.ts';
 import { startRig, type Received } from '../../../../test/support/notify/notify-rig.ts';
-import { escapeMarkdown } from '../../../domain/notification/upkeep/print.ts';
+import { escapeMarkdown } from '../../../domain/notification/upkeep-composer.ts';
 import { services } from '../services/table.ts';
 import { markups, wordsFor, writtenFor, type MarkupName } from './markup.ts';
 import { readMarked } from './marked.ts';

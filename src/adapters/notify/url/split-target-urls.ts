@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { splitLine, splitUrls } from '../../../domain/notification/split-urls.ts';
+import { splitLine, splitUrls } from '../../../domain/notification/message.ts';
 
 /** One URL as the user wrote it, with its name. */
 export type NamedUrl = { readonly name: string | undefined; readonly url: string };

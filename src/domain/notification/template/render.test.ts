@@ -1,9 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { defaultLimits } from './values/limits.ts';
+import { defaultLimits, Struct, type Value } from './values.ts';
 import { longestTemplate, parseTemplate, renderTemplate } from './render.ts';
-import { Moment } from './time/moment.ts';
-import { Struct, type Value } from './values/value.ts';
+import { Moment } from './time.ts';
 
 const entry = new Struct(
   'log entry',

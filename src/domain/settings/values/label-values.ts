@@ -1,5 +1,5 @@
 import { formatDuration, parseDuration, type DurationGrammar } from '../../text/duration.ts';
-import { readRecipients } from '../../notification/routing.ts';
+import { readRecipients } from '../../notification/message.ts';
 
 const dayMs = 86_400_000;
 

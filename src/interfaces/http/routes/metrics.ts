@@ -1,4 +1,4 @@
-import type { TargetStatus } from '../../../domain/notification/status.ts';
+import type { TargetStatus } from '../../../domain/notification/message.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 

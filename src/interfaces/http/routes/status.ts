@@ -1,4 +1,4 @@
-import type { TargetStatus } from '../../../domain/notification/status.ts';
+import type { TargetStatus } from '../../../domain/notification/message.ts';
 import { createAuthentication, type KnownTokens } from '../guards/auth.ts';
 import type { HttpParts, Service } from '../service/parts.ts';
 import { defineRoute, type Route, type RouteRequest } from '../service/route.ts';

@@ -1,6 +1,6 @@
 import type { Application } from '../../../application/application.ts';
 import type { Clock, Log, SharedRecords } from '../../../domain/outside/outside.ts';
-import type { TargetStatus } from '../../../domain/notification/status.ts';
+import type { TargetStatus } from '../../../domain/notification/message.ts';
 import type { HttpSettings, SessionChange } from '../../../domain/settings/http-settings.ts';
 import type { ServiceSettings } from '../../../domain/settings/effective-settings.ts';
 import type { Configuration } from '../../json/configuration.ts';

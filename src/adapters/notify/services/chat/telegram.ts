@@ -1,5 +1,5 @@
 import type { Message } from '../../../../domain/notification/message.ts';
-import { escapeHtml } from '../../../../domain/notification/template/format/escape.ts';
+import { escapeHtml } from '../../../../domain/notification/template/format.ts';
 import { choice, flag, list, text } from '../../url/parameters.ts';
 import { jsonPost } from '../../wire/bodies.ts';
 import type { HttpAnswer } from '../../wire/exchange.ts';

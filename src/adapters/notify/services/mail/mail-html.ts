@@ -1,5 +1,5 @@
 import type { Message } from '../../../../domain/notification/message.ts';
-import { escapeHtml } from '../../../../domain/notification/template/format/escape.ts';
+import { escapeHtml } from '../../../../domain/notification/template/format.ts';
 import { readMarked, type MarkedLine, type Span } from '../../service/marked.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { type NotifyContext, problemLines } from './notify-context.ts';
 import type { Target } from '../../../../domain/notification/message.ts';
-import { applyRecords, emptyOutbox, type OutboxEntry } from '../../../../domain/notification/outbox/outbox.ts';
+import { applyRecords, emptyOutbox, type OutboxEntry } from '../../../../domain/notification/outbox.ts';
 import { printable } from '../../../../domain/text/printable.ts';
 import { toTimestamp } from '../../../json/timestamps.ts';
 import { exitCodes } from '../../context/context.ts';

@@ -1,5 +1,5 @@
 import type { Target } from '../../../../domain/notification/message.ts';
-import type { OutboxRecord } from '../../../../domain/notification/outbox/record.ts';
+import type { OutboxRecord } from '../../../../domain/notification/outbox.ts';
 import type { Composer } from '../../../../domain/notification/run-facts.ts';
 import type { ReadContext } from '../../context/context.ts';
 

@@ -1,9 +1,13 @@
 import type { NotifyContext } from './notify-context.ts';
 import { printable } from '../../../../domain/text/printable.ts';
-import type { Draft } from '../../../../domain/notification/run-facts.ts';
+import {
+  exampleRun,
+  exampleStart,
+  exampleRunWithoutNews,
+  type Draft,
+} from '../../../../domain/notification/run-facts.ts';
 import { exitCodes } from '../../context/context.ts';
 import { printDocument, printLines, styleFor } from '../../render/print.ts';
-import { exampleRun, exampleStart, exampleRunWithoutNews } from '../../../../domain/notification/example-run.ts';
 
 /**
  * `upkeep notify preview`: example messages of a start, a run with every outcome, and a run without news. Fails if the

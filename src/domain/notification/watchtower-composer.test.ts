@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { ContainerOutcome, OutcomeKind } from '../../run/session.ts';
-import type { RunFacts, StartFacts } from '../run-facts.ts';
-import { formatLongDuration } from './start-entries.ts';
+import type { ContainerOutcome, OutcomeKind } from '../run/session.ts';
+import type { RunFacts, StartFacts } from './run-facts.ts';
+import { formatLongDuration } from './watchtower-data.ts';
 import { createWatchtowerComposer, type WatchtowerTextOptions } from './watchtower-composer.ts';
 
 const startedAtMs = Date.UTC(2026, 10, 22, 5);

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { ContainerOutcome } from '../../run/session.ts';
-import type { RunFacts, StartFacts } from '../run-facts.ts';
-import { escapeMarkdown } from './print.ts';
-import { createUpkeepComposer } from './upkeep-composer.ts';
+import type { ContainerOutcome } from '../run/session.ts';
+import type { RunFacts, StartFacts } from './run-facts.ts';
+import { escapeMarkdown, createUpkeepComposer } from './upkeep-composer.ts';
 
 const composer = createUpkeepComposer({ hostname: 'nas', titleTag: '', skipTitle: false, timeZone: 'Europe/Berlin' });
 

@@ -1,13 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { anyRecords, messageOf } from '../../../../test/support/notify/outbox-arbitrary.ts';
-import { nextAttemptAtMs } from './back-off.ts';
-import type { Heading } from '../message.ts';
-import { merge } from './merge.ts';
-import { applyRecords, emptyOutbox, recordsOf } from './outbox.ts';
-import { overflowOf } from './overflow.ts';
-import { nextStep } from './queue.ts';
-import { type OutboxRecord, readRecord } from './record.ts';
+import { anyRecords, messageOf } from '../../../test/support/notify/outbox-arbitrary.ts';
+import {
+  nextAttemptAtMs,
+  merge,
+  applyRecords,
+  emptyOutbox,
+  recordsOf,
+  overflowOf,
+  nextStep,
+  readRecord,
+  type OutboxRecord,
+} from './outbox.ts';
+import type { Heading } from './message.ts';
 
 describe('the outbox', () => {
   test('is the same after it was written down in the fewest records', () => {
