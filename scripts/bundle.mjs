@@ -76,8 +76,7 @@ const sharedChunks = [
     name: 'notifications',
     modules: [
       'src/composition/notifications.ts',
-      'src/application/notify/open-notifications.ts',
-      'src/application/notify/create-composer.ts',
+      'src/application/notify/notifier.ts',
       'src/application/notify/entity-keeper.ts',
       'src/adapters/notify/targets.ts',
       'src/adapters/files/outbox-file.ts',

@@ -20,7 +20,7 @@ export async function openNotifications(
   const { targets, homeAssistants, problems, warnings, composer, contextFor } = opened;
   for (const problem of problems) log.error(problem);
   for (const warning of warnings) log.warn(warning);
-  const { openNotifications: open } = await import('../application/notify/open-notifications.ts');
+  const { openNotifications: open } = await import('../application/notify/notifier.ts');
   const { createOutboxFile } = await import('../adapters/files/outbox-file.ts');
   const { openStateFolder } = await import('../adapters/files/state-folder.ts');
   const { runEventData } = await import('../interfaces/json/run-event.ts');
@@ -104,7 +104,7 @@ async function openTargets({ notifications, registry }: Settings, { clock, log, 
   const { parseTargets } = await import('../adapters/notify/targets.ts');
   const { createAuthorities } = await import('../adapters/http/certificates.ts');
   const { createProxyChoice } = await import('../adapters/http/proxy.ts');
-  const { createComposer } = await import('../application/notify/create-composer.ts');
+  const { createComposer } = await import('../application/notify/notifier.ts');
   const hostName = notifications.hostname ?? hostname();
   const { proxy, tlsMinVersion, extraCa, systemTrust } = registry;
   const deps = {

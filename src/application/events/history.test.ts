@@ -3,8 +3,7 @@ import { containerOutcome, session } from '../../../test/support/scene/fake-appl
 import { summarise, type EngineRuns } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { SharedRecords } from '../../domain/outside/outside.ts';
-import { createHistory, type HistoryEntry } from './history.ts';
-import { compactHistory, readHistoryEntry } from './kept-history.ts';
+import { createHistory, compactHistory, readHistoryEntry, type HistoryEntry } from './history.ts';
 
 function completed(runId: string, atMs: number, engines?: EngineRuns['engines']): ServiceEvent {
   const run = session([

@@ -3,11 +3,15 @@ import { isAlive, type Container } from '../../domain/container/container.ts';
 import type { ContainerSettings, Healthcheck } from '../../domain/container/container-settings.ts';
 import { longestWaitMs, type HealthProbe } from '../../domain/settings/values/label-values.ts';
 import { hideSecrets } from '../../domain/text/hidden-secrets.ts';
-import type { EngineInfo } from '../../domain/outside/engine.ts';
+import type { EngineInfo, StopOptions } from '../../domain/outside/engine.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { printable } from '../../domain/text/printable.ts';
-import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import { stopAndHealthPolicyOf, type StopAndHealthPolicy } from './stop-and-health-policy.ts';
+import {
+  effectiveSettings,
+  labelValuesOf,
+  type ServiceSettings,
+  type LabelValues,
+} from '../../domain/settings/effective-settings.ts';
 import { askProbe, titleOfProbe, whyNotAskable } from './probe.ts';
 
 export type GateVerdict =
@@ -340,3 +344,51 @@ function watchContainer(
  * https://docs.podman.io/en/latest/markdown/podman-events.1.html
  */
 const stateChanges = /^(?:die|oom|health_status|start|stop|restart|pause|unpause|destroy|remove|cleanup)/;
+
+/**
+ * The stop and health settings of one container: from its labels, else from its own configuration, else from the
+ * service's settings.
+ */
+type StopAndHealthPolicy = {
+  readonly stop: StopOptions & { readonly timeoutSeconds: number };
+  readonly gateWindowMs: number;
+  /** Undefined: calculated from its HEALTHCHECK. */
+  readonly gateTimeoutMs: number | undefined;
+  readonly healthProbe: HealthProbe;
+  /** Its HEALTHCHECK counts for nothing. */
+  readonly ignoresHealthcheck: boolean;
+};
+
+/** For an unknown container the settings alone count. */
+export function stopAndHealthPolicyOf(
+  container: Container | undefined,
+  settings: ServiceSettings,
+): StopAndHealthPolicy {
+  const config = container?.settings.Config;
+  const wishes: Partial<LabelValues> = container === undefined ? {} : labelValuesOf(container);
+  const own = config?.StopTimeout ?? undefined;
+  const ownStopTimeoutMs = own === undefined ? settings.stopTimeoutMs : Math.min(own, longestStopSeconds) * 1000;
+  const effective = effectiveSettings({ ...settings, stopTimeoutMs: ownStopTimeoutMs }, wishes);
+  const seconds = effective.stopTimeoutMs / 1000;
+  return {
+    stop: {
+      timeoutSeconds: seconds < 0 ? endlessStopSeconds : Math.ceil(seconds),
+      ...(wishes.stopSignal === undefined ? {} : { signal: wishes.stopSignal }),
+    },
+    gateWindowMs: effective.gateWindowMs,
+    gateTimeoutMs: effective.gateTimeoutMs,
+    healthProbe: effective.healthProbe,
+    ignoresHealthcheck: wishes.health === 'ignore',
+  };
+}
+
+/** A stop without a waiting caller may exceed its timeout by two seconds. */
+export function longestPendingStopMs({ timeoutSeconds }: StopAndHealthPolicy['stop']): number {
+  return (timeoutSeconds + 2) * 1000;
+}
+
+/** Replaces a stop without a timeout, which a container may configure. */
+const endlessStopSeconds = 600;
+
+/** The stop timeout in a container's own configuration may be years, and may come from the image. */
+const longestStopSeconds = longestWaitMs / 1000;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { inspectedContainer } from '../../../test/support/scene/builders.ts';
 import { defaultSettings } from '../../domain/settings/effective-settings.ts';
-import { stopAndHealthPolicyOf } from './stop-and-health-policy.ts';
+import { stopAndHealthPolicyOf } from './health.ts';
 
 const settings = { ...defaultSettings, stopTimeoutMs: 20_000 };
 

@@ -1,10 +1,9 @@
 import { emptyListing, isOrderInDoubt, type EngineListing, type ListedService } from '../../domain/inventory.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { ReadOnlyOutside, Clock } from '../../domain/outside/outside.ts';
-import { createChanges } from './engine-changes.ts';
-import { createListingReader } from './listing-reader.ts';
-import { noStartTimes } from './start-times.ts';
+import { createListingReader, noStartTimes } from './listing-reader.ts';
 import { orStopped } from '../async/concurrency.ts';
+import type { EngineEvent } from '../../domain/outside/engine.ts';
 
 export type FollowOptions = {
   /** Called with the result of every reading; undefined after a success. */
@@ -248,7 +247,7 @@ export function createListingStaleness(
       // Events of objects that may not be listed show nothing.
       if (isConnected && !isBehind && failed?.code !== 'engine-denied') return undefined;
       const isLate = inDoubtSinceMs !== undefined && monotonicMs() - inDoubtSinceMs > longestDoubtMs;
-      return failed ?? (isLate ? silent() : undefined);
+      return failed ?? (isLate ? engineSilent() : undefined);
     },
   };
 }
@@ -260,7 +259,7 @@ function unreachable(cause: unknown): ServiceError {
   return new ServiceError('engine-unreachable', 'Cannot list containers: the engine cannot be reached', { cause });
 }
 
-function silent(): ServiceError {
+function engineSilent(): ServiceError {
   return new ServiceError('timeout', 'Cannot list containers: the engine does not answer');
 }
 
@@ -344,4 +343,95 @@ const mostReads = 15;
 
 function isShort({ service: { count } }: ListedService): boolean {
   return count !== undefined && count.running < count.wanted;
+}
+
+/** Parts of the listing that an event may have changed. They must be read again. */
+type Changes = {
+  readonly hear: (event: EngineEvent) => void;
+  readonly add: (part: 'all' | 'images' | 'services') => void;
+  /** Adds containers that are to be read a second time. */
+  readonly addAgain: (ids: Iterable<string>) => void;
+  /** Resolves when there is something to read, or when the signal aborts. */
+  readonly some: (signal: AbortSignal) => Promise<void>;
+  /** Returns the gathered changes and starts an empty set. */
+  readonly take: () => Reading;
+};
+
+export type Reading = {
+  /** The whole listing must be read. The other fields name parts of it. */
+  readonly all: boolean;
+  readonly images: boolean;
+  readonly services: boolean;
+  /** Container ids. */
+  readonly containers: ReadonlySet<string>;
+  /** Containers with an event since the last reading. */
+  readonly fresh: ReadonlySet<string>;
+};
+
+/** Gathers the containers that events name. Events only say what to read; their content is never trusted. */
+function createChanges(): Changes {
+  let reading = nothing();
+  let wake = () => {};
+
+  return {
+    hear(event) {
+      if (event.kind === 'connected') reading.all = true;
+      else if (event.kind === 'service') reading.services = true;
+      else if (event.kind === 'container' && !changesNothing.test(event.action)) {
+        reading.containers.add(event.id);
+        reading.fresh.add(event.id);
+      } else return;
+      wake();
+    },
+    add(part) {
+      reading[part] = true;
+      wake();
+    },
+    addAgain(ids) {
+      for (const id of ids) reading.containers.add(id);
+      wake();
+    },
+    some(signal) {
+      if (!isEmpty(reading) || signal.aborted) return Promise.resolve();
+      return new Promise((resolve) => {
+        wake = () => {
+          signal.removeEventListener('abort', wake);
+          wake = () => {};
+          resolve();
+        };
+        signal.addEventListener('abort', wake, { once: true });
+      });
+    },
+    take() {
+      const taken = { ...reading, all: reading.all || reading.containers.size > mostOneByOne };
+      reading = nothing();
+      return taken;
+    },
+  };
+}
+
+/** A longer list of ids makes a request longer than engines accept, and one whole list is cheaper. */
+const mostOneByOne = 100;
+
+/**
+ * Actions that change no list. Some arrive many times a second:
+ * https://docs.docker.com/reference/cli/docker/system/events/
+ */
+const changesNothing =
+  /^(?:exec|attach|detach|top|resize|copy|archive-path|extract-to-dir|export|commit|kill|mount|unmount)/;
+
+type Gathered = {
+  all: boolean;
+  images: boolean;
+  services: boolean;
+  readonly containers: Set<string>;
+  readonly fresh: Set<string>;
+};
+
+function nothing(): Gathered {
+  return { all: false, images: false, services: false, containers: new Set(), fresh: new Set() };
+}
+
+function isEmpty({ all, images, services, containers }: Gathered): boolean {
+  return !all && !images && !services && containers.size === 0;
 }

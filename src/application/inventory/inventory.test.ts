@@ -10,9 +10,8 @@ import { type Journal, sealedText, sealLabel, writeJournal } from '../../domain/
 import { idOf } from '../../../test/support/scene/builders.ts';
 import { createCheck } from '../../../test/support/scene/create-check.ts';
 import { createEngineCache } from './engine-cache.ts';
-import { createInventory } from './inventory.ts';
+import { createInventory, createLastOutcomes } from './inventory.ts';
 import { createLastChecks, type LastChecks } from './last-checks.ts';
-import { createLastOutcomes } from './last-outcomes.ts';
 
 type Followed = {
   readonly inventory: () => Inventory;

@@ -14,22 +14,29 @@ import {
   type UnfinishedTracked,
   type ListedDependencies,
   type UncheckedContainer,
+  type UnwatchedTracked,
 } from '../../domain/inventory.ts';
 import { labelsOfImage, noImageLabels, type ImageLabelsOf } from '../../domain/container/lookup.ts';
 import { createImageRule, scopeInForce } from '../../domain/check/watch-rules.ts';
 import type { Instance, Seal } from '../../domain/outside/outside.ts';
-import { createSelector, type UnwatchedContainer, type WatchedContainer } from '../../domain/check/selection.ts';
+import {
+  createSelector,
+  selectContainers,
+  selectByImage,
+  type UnwatchedContainer,
+  type WatchedContainer,
+} from '../../domain/check/selection.ts';
 import type { ServiceSettings, LabelledSetting } from '../../domain/settings/effective-settings.ts';
 import { transactionMarksOf } from '../../domain/transaction/transaction-names.ts';
 import { unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
-import type { PastOutcome } from '../../domain/run/session.ts';
+import { entryKeyOf, type PastOutcome, type ContainerOutcome } from '../../domain/run/session.ts';
 import type { SwarmService } from '../../domain/container/swarm-service.ts';
 import type { LastChecks } from './last-checks.ts';
-import type { LastOutcomes } from './last-outcomes.ts';
-import { noStartTimes, type StartTimes } from './start-times.ts';
-import { isSameList, isSameRecord } from '../../domain/text/plain-data.ts';
+import { noStartTimes, type StartTimes } from './listing-reader.ts';
+import { isSameList, isSameRecord, putNewest } from '../../domain/text/plain-data.ts';
+import type { ServiceEvent } from '../../domain/run/event.ts';
 
-export type InventoryParts = {
+type InventoryParts = {
   readonly settings: ServiceSettings;
   readonly instance: Pick<Instance, 'containerId' | 'ownerState' | 'transactions'>;
   /** The seal of our key: a rollback believes no other journal. */
@@ -229,3 +236,87 @@ function countUpdates(containers: readonly TrackedContainer[]): number | undefin
   if (containers.length > 0 && !containers.some(isKnown)) return undefined;
   return containers.filter(({ updateAvailable }) => updateAvailable).length;
 }
+
+/** The containers that are not watched, with the reasons. It is built on request, once per listing. */
+export function createUnwatched({
+  settings,
+  instance: { containerId: ownId },
+  listing,
+}: Pick<InventoryParts, 'settings' | 'instance' | 'listing'>): () => readonly UnwatchedTracked[] {
+  const imageRule = createImageRule(settings);
+  let shown: EngineListing | undefined;
+  let unwatched: readonly UnwatchedTracked[] = [];
+
+  function listUnwatched(now: EngineListing): readonly UnwatchedTracked[] {
+    const { images } = now;
+    const containers = everyEntry(now);
+    const byId = new Map(images.map((image) => [image.id, image]));
+    const imageLabelsOf = ({ imageId }: { readonly imageId: string }) =>
+      imageId === '' ? noImageLabels : labelsOfImage(byId.get(imageId));
+    const scope = scopeInForce({ ...settings, containers, imageLabelsOf, ownId });
+    const selection = selectContainers(containers, { ...settings, scope }, imageLabelsOf);
+    const watched = new Map(selection.watched.map((each) => [each.container.id, each]));
+    const referenceOf = ({ container: { image: text, imageId }, wishes }: WatchedContainer) =>
+      readContainerReference({ text, originalImage: wishes.originalImage, imageId, image: byId.get(imageId) });
+    const chosen = selectByImage(selection, imageRule, (id) => {
+      const each = watched.get(id);
+      return each && referenceOf(each);
+    });
+    return chosen.unwatched.map(({ container: { name, image }, reason, kind }) => ({
+      name,
+      image,
+      reason,
+      ...(kind !== undefined && { kind }),
+    }));
+  }
+
+  return () => {
+    const now = listing();
+    if (now !== undefined && now !== shown) [shown, unwatched] = [now, listUnwatched(now)];
+    return unwatched;
+  };
+}
+
+/** The newest outcome other than `fresh` of each container, from the runs of this process. */
+type LastOutcomes = {
+  readonly hear: (event: ServiceEvent) => void;
+  readonly of: (entry: Pick<ContainerOutcome, 'name' | 'kind'>) => PastOutcome | undefined;
+  /** Changes with every change of the outcomes. */
+  readonly revision: () => number;
+};
+
+/** Keeps at most 10,000 outcomes, which is more than an engine has containers. Beyond it, the oldest is dropped. */
+export function createLastOutcomes(): LastOutcomes {
+  const byKey = new Map<string, PastOutcome>();
+  let revision = 0;
+
+  function note(outcome: ContainerOutcome, atMs: number, runId: string): void {
+    if (outcome.outcome === 'fresh') return;
+    revision += 1;
+    putNewest(byKey, entryKeyOf(outcome), { outcome, atMs, runId }, mostRemembered);
+  }
+
+  return {
+    hear(event) {
+      switch (event.kind) {
+        case 'update_completed':
+        case 'update_failed':
+        case 'update_deferred':
+          return note(event.outcome, event.atMs, event.runId);
+        case 'scan_completed':
+          // The session has the version names, and the outcomes without an event of their own.
+          for (const outcome of event.session?.containers ?? []) {
+            const known = byKey.get(entryKeyOf(outcome));
+            note(outcome, known?.runId === event.runId ? known.atMs : event.atMs, event.runId);
+          }
+          return;
+        default:
+          return;
+      }
+    },
+    of: (entry) => byKey.get(entryKeyOf(entry)),
+    revision: () => revision,
+  };
+}
+
+const mostRemembered = 10_000;

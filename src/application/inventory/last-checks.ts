@@ -1,5 +1,5 @@
-import { putNewest } from '../../domain/text/plain-data.ts';
-import { type ContainerOutcome, entryKeyOf, entryKinds } from '../../domain/run/session.ts';
+import { putNewest, defined } from '../../domain/text/plain-data.ts';
+import { entryKeyOf, entryKinds, type ContainerOutcome } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import {
   parseDigest,
@@ -9,19 +9,11 @@ import {
 } from '../../domain/image/image-reference.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
 import type { LastCheck, TrackedContainer } from '../../domain/inventory.ts';
-import type { DecidedCandidate } from '../../domain/decision/decisions.ts';
-import { candidateDigest, type CheckedContainer } from '../check/checked-container.ts';
-import {
-  asNewest,
-  checkOf,
-  justUpdated,
-  notChecked,
-  rolledBack,
-  updatedHalfway,
-  wentBack,
-  withRolledBack,
-} from './last-check-of.ts';
-import type { StoredCheck } from './stored-checks.ts';
+import { candidateKinds, heldBecause, unknownBecause, type DecidedCandidate } from '../../domain/decision/decisions.ts';
+import { candidateDigest, otherDigest, type CheckedContainer } from '../check/checked-container.ts';
+import { freshReason, stalenesses } from '../../domain/check/verdict.ts';
+import { versionChanges } from '../../domain/image/image-labels.ts';
+import { isJsonObject } from '../../domain/text/json.ts';
 
 /** Results of the last checks. A result counts while its container runs the checked image. */
 export type LastChecks = {
@@ -220,3 +212,153 @@ type Known = {
 
 /** More containers than an engine runs. Beyond it, the result of the longest unchecked container is dropped. */
 const mostRemembered = 10_000;
+
+export const notChecked: LastCheck = {
+  staleness: undefined,
+  stale: false,
+  updateAvailable: false,
+  latestDigest: '',
+  reason: '',
+  checkedAtMs: undefined,
+};
+
+const justUpdated = { staleness: 'fresh', reason: 'Was updated to the newest image of its tag' } as const;
+
+/** The last result of a container that runs the newest image of that check now. */
+function asNewest({ latestDigest, checkedAtMs }: LastCheck): LastCheck {
+  return { ...notChecked, staleness: 'fresh', reason: freshReason, latestDigest, checkedAtMs };
+}
+
+function withRolledBack({ unrestrained: _, ...checked }: CheckedContainer): CheckedContainer {
+  return { ...checked, ...heldAsFailed, eligibleAtMs: undefined };
+}
+
+const heldAsFailed = {
+  status: 'held',
+  hold: 'failed',
+  reason:
+    'The newer version failed here and was rolled back: Upkeep will not retry it until a newer image is published; --retry-failed retries it now',
+} as const;
+
+const { status: staleness, ...failed } = heldAsFailed;
+
+const rolledBack = { staleness, ...failed, stale: false, updateAvailable: true } as const;
+
+const wentBack = {
+  staleness: 'held',
+  hold: 'went-back',
+  reason:
+    'Somebody went back from the newer version: Upkeep will not apply it until a newer image is published; --retry-failed applies it now',
+  stale: false,
+  updateAvailable: true,
+} as const;
+
+/** The container was updated to an older version of a moving tag, because the newest is too young. */
+const updatedHalfway = {
+  staleness: 'held',
+  hold: 'cooldown',
+  reason: 'Was updated to an earlier image of its tag, because the newest is too young for the cooldown',
+  updateAvailable: true,
+} as const;
+
+/** Keeps the last known verdict if a check has failed. */
+function checkOf(container: CheckedContainer, before: LastCheck, checkedAtMs: number | undefined): LastCheck {
+  const { status: staleness, reason, updateAvailable, latestDigest = '', hold, retryAtMs } = container;
+  const why = defined({ hold, retryAtMs });
+  if (staleness === 'unknown') {
+    const { hold: _hold, eligibleAtMs: _eligibleAtMs, retryAtMs: _retryAtMs, ...known } = before;
+    return { ...known, staleness, reason, stale: false, checkedAtMs, ...why };
+  }
+  const stale = staleness === 'stale';
+  return { staleness, reason, stale, updateAvailable, latestDigest, checkedAtMs, ...why, ...newerOf(container) };
+}
+
+function newerOf(container: CheckedContainer): Partial<LastCheck> {
+  const { candidate, candidateKind, eligibleAtMs, latestVersion, change, releasedAtMs, downloadBytes, sourceUrl } =
+    container;
+  return defined({
+    candidateDigest: otherDigest(container),
+    eligibleAtMs,
+    latestVersion,
+    candidate,
+    candidateKind,
+    change,
+    releasedAtMs,
+    downloadBytes,
+    sourceUrl,
+  });
+}
+
+/** The result of the last check of a container, in its stored form. It counts while the container runs the image. */
+export type StoredCheck = {
+  /** By `entryKeyOf`. */
+  readonly key: string;
+  /** In short form. */
+  readonly image: string;
+  readonly imageId: string;
+  readonly check: LastCheck;
+};
+
+/** Reads a record of the file. Undefined for any other value. */
+export function readStoredCheck(value: unknown): StoredCheck | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { key, image, imageId, check } = value;
+  if (!isText(key) || !isText(image) || !isText(imageId) || !isJsonObject(check)) return undefined;
+  const { staleness, stale, updateAvailable, reason, latestDigest, checkedAtMs } = check;
+  const isVerdict =
+    isOneOf(stalenesses, staleness) && typeof stale === 'boolean' && typeof updateAvailable === 'boolean';
+  if (!isVerdict || !isText(reason) || !isText(latestDigest) || !isTime(checkedAtMs)) return undefined;
+  const { candidateKind, change, hold } = check;
+  const own = { staleness, stale, updateAvailable, reason, latestDigest, checkedAtMs };
+  return {
+    key,
+    image,
+    imageId,
+    check: {
+      ...notChecked,
+      ...own,
+      ...only(check, ['candidateDigest', 'candidate', 'latestVersion', 'sourceUrl'], isText),
+      ...only(check, ['eligibleAtMs', 'retryAtMs', 'releasedAtMs', 'downloadBytes'], isTime),
+      ...(isOneOf(candidateKinds, candidateKind) && { candidateKind }),
+      ...(isOneOf(versionChanges, change) && { change }),
+      ...(isOneOf([...heldBecause, ...unknownBecause], hold) && { hold }),
+    },
+  };
+}
+
+/** The last record of each container, for the 10,000 that were checked last, oldest first. */
+export function compactChecks(records: readonly StoredCheck[]): readonly StoredCheck[] {
+  const checks = new Map<string, StoredCheck>();
+  for (const record of records) putNewest(checks, record.key, record, maxStored);
+  return [...checks.values()];
+}
+
+const maxStored = 10_000;
+const maxText = 5000;
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= maxText;
+}
+
+/** Milliseconds, or a number of bytes. */
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
+}
+
+function isOneOf<const Words extends readonly string[]>(words: Words, value: unknown): value is Words[number] {
+  return words.some((word) => word === value);
+}
+
+/** The named values that are of their kind. */
+function only<Name extends string, Value>(
+  object: Readonly<Record<string, unknown>>,
+  names: readonly Name[],
+  isKind: (value: unknown) => value is Value,
+): Partial<Record<Name, Value>> {
+  const found: Partial<Record<Name, Value>> = {};
+  for (const name of names) {
+    const value = object[name];
+    if (isKind(value)) found[name] = value;
+  }
+  return found;
+}

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { containerOutcome, session } from '../../../test/support/scene/fake-application.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
-import { createLastOutcomes } from './last-outcomes.ts';
+import { createLastOutcomes } from './inventory.ts';
 
 const ended = (runId: string, ...containers: readonly ContainerOutcome[]): ServiceEvent => ({
   kind: 'scan_completed',

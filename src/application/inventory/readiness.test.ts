@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import { createReadiness } from './readiness.ts';
+import { createReadiness } from './status.ts';
 
 describe('createReadiness()', () => {
   test('resolves when the engine answers, and throws why when it cannot be reached', async () => {

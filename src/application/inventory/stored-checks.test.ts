@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { digestOf, idOf } from '../../../test/support/scene/builders.ts';
 import { checkedContainer } from '../../../test/support/scene/fake-application.ts';
-import { createLastChecks } from './last-checks.ts';
-import { compactChecks, readStoredCheck, type StoredCheck } from './stored-checks.ts';
+import { createLastChecks, compactChecks, readStoredCheck, type StoredCheck } from './last-checks.ts';
 
 const held = checkedContainer('web', {
   id: idOf('web'),

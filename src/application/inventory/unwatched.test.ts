@@ -3,7 +3,7 @@ import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.
 import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 import { createCheck } from '../../../test/support/scene/create-check.ts';
 import { createEngineCache } from './engine-cache.ts';
-import { createUnwatched } from './unwatched.ts';
+import { createUnwatched } from './inventory.ts';
 
 test('createUnwatched() names each container that a check does not look at, with the same reason', async () => {
   const scene = createSandboxScene();

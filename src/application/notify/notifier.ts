@@ -1,6 +1,16 @@
 import { describeError } from '../../domain/text/errors.ts';
-import type { RecoveredTransaction, ServiceEvent } from '../../domain/run/event.ts';
-import { entryKeyOf, type ContainerOutcome } from '../../domain/run/session.ts';
+import {
+  isFor,
+  leastLevelOf,
+  watchesRuns,
+  type TargetStatus,
+  type NotificationSettings,
+  type Message,
+  type MessageLevel,
+  type Target,
+} from '../../domain/notification/message.ts';
+import type { Outside, Clock, Log } from '../../domain/outside/outside.ts';
+import { openDelivery, type DeliveryParts, type Delivery } from './delivery.ts';
 import {
   boundedDraft,
   partOfRun,
@@ -16,22 +26,73 @@ import {
   type RunStep,
   type Finding,
 } from '../../domain/notification/run-facts.ts';
+import { createUpkeepComposer } from '../../domain/notification/upkeep-composer.ts';
+import { createWatchtowerComposer, type WatchtowerTextOptions } from '../../domain/notification/watchtower-composer.ts';
+import type { RecoveredTransaction, ServiceEvent } from '../../domain/run/event.ts';
+import { entryKeyOf, type ContainerOutcome } from '../../domain/run/session.ts';
 import { releaseTimeOf, type ReleaseTime } from '../../domain/notification/outbox.ts';
-import {
-  isFor,
-  leastLevelOf,
-  watchesRuns,
-  type Message,
-  type MessageLevel,
-  type Target,
-  type NotificationSettings,
-} from '../../domain/notification/message.ts';
-import type { Clock, Log } from '../../domain/outside/outside.ts';
-import type { Delivery } from './delivery.ts';
 import { putNewest } from '../../domain/text/plain-data.ts';
 
+export type Notifications = Pick<Notifier, 'handleEvent' | 'started' | 'failed'> & {
+  readonly status: () => readonly TargetStatus[];
+  /** Takes at most 5 s. */
+  readonly close: () => Promise<void>;
+};
+
+export type NotificationParts = Pick<Outside, 'clock' | 'log' | 'newId'> &
+  Pick<NotifierParts, 'targets' | 'settings' | 'composer' | 'dataOfRun'> &
+  Pick<DeliveryParts, 'store' | 'chance'> & { readonly engine: Pick<Outside['engine'], 'inspectImage'> };
+
+/** Makes messages from events, and sends them. */
+export async function openNotifications(parts: NotificationParts): Promise<Notifications> {
+  const { settings, engine, log, clock } = parts;
+  const closing = new AbortController();
+  const delivery = await openDelivery({ ...parts, retryMs: settings.retryMs });
+  const notifier = createNotifier({ ...parts, delivery, labelsOfImage });
+
+  async function labelsOfImage(imageId: string): Promise<Readonly<Record<string, string>> | undefined> {
+    try {
+      return (await engine.inspectImage(imageId, closing.signal))?.labels;
+    } catch (error) {
+      log.debug('No release notes: the image cannot be inspected', { imageId, error: describeError(error) });
+      return undefined;
+    }
+  }
+
+  return {
+    handleEvent: notifier.handleEvent,
+    started: notifier.started,
+    failed: notifier.failed,
+    status: delivery.status,
+    async close() {
+      // An engine that does not answer must not block the message about it.
+      const settled = new AbortController();
+      const late = clock.sleep(mostLookingUpMs, settled.signal).then(
+        () => closing.abort(),
+        () => undefined,
+      );
+      await notifier.settled();
+      settled.abort();
+      await late;
+      await delivery.close();
+    },
+  };
+}
+
+/** Time for reading labels of images after the process was told to stop. */
+const mostLookingUpMs = 500;
+
+export type ComposerParts = Pick<WatchtowerTextOptions, 'hostname' | 'timeZone' | 'onTemplateFailure'>;
+
+/** Writes messages in the style of the settings. Templates get the data of the Watchtower family in every style. */
+export function createComposer(settings: NotificationSettings, parts: ComposerParts): Composer {
+  const isOurs = settings.style === 'upkeep';
+  if (isOurs && settings.template === undefined) return createUpkeepComposer({ ...settings, ...parts });
+  return createWatchtowerComposer({ ...settings, ...parts, product: isOurs ? 'Upkeep' : 'Watchtower updates' });
+}
+
 /** Makes messages from events, for the targets that subscribe to them. */
-export type Notifier = {
+type Notifier = {
   /** For `subscribe`: returns at once. */
   readonly handleEvent: (event: ServiceEvent) => void;
   readonly started: (facts: StartFacts) => void;

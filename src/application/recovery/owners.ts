@@ -3,8 +3,7 @@ import { formatDuration } from '../../domain/text/duration.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import type { FoundTransaction } from './find-open.ts';
-import { healthDeadlineMs } from '../health/health.ts';
-import { stopAndHealthPolicyOf } from '../health/stop-and-health-policy.ts';
+import { healthDeadlineMs, stopAndHealthPolicyOf } from '../health/health.ts';
 
 /** Longer than any transaction: the longest stop and the longest health check together. */
 export const longestTransactionMs = 2 * 3_600_000;

@@ -20,7 +20,7 @@ import {
 } from '../../domain/transaction/expected-facts.ts';
 import { stepKey, type Decision, type Step, type StepKind } from '../../domain/transaction/member.ts';
 import { createFactsReader } from './facts-reader.ts';
-import { stopAndHealthPolicyOf } from '../health/stop-and-health-policy.ts';
+import { stopAndHealthPolicyOf } from '../health/health.ts';
 import { whyNotStop } from '../engine/permissions.ts';
 import { perform } from './steps/perform.ts';
 import type { TransactOptions, TransactResult } from './transact-options.ts';

@@ -17,8 +17,7 @@ import type { ImagesAhead } from '../transaction/facts/prepare.ts';
 import { createSlots } from '../async/concurrency.ts';
 import { runTransaction, type RunTransaction, type TransactionRun } from '../transaction/run-transaction.ts';
 import { isAlive, type Container } from '../../domain/container/container.ts';
-import { healthDeadlineMs, passGate } from '../health/health.ts';
-import { stopAndHealthPolicyOf, longestPendingStopMs } from '../health/stop-and-health-policy.ts';
+import { healthDeadlineMs, passGate, stopAndHealthPolicyOf, longestPendingStopMs } from '../health/health.ts';
 import { announceEnd, announcePhase, announceStart } from '../transaction/announce.ts';
 import { createStopTimes } from '../transaction/facts/stop-times.ts';
 

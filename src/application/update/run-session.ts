@@ -1,6 +1,6 @@
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, Session, Trigger } from '../../domain/run/session.ts';
-import { announceRun } from '../events/announce-run.ts';
+import { announceRun } from '../events/event-log.ts';
 
 /** Runs an operation as a session: publishes its begin, its times and its end, also when it throws. */
 export async function runSession(

@@ -1,4 +1,4 @@
-import { notChecked } from '../../../src/application/inventory/last-check-of.ts';
+import { notChecked } from '../../../src/application/inventory/last-checks.ts';
 import type { TrackedContainer } from '../../../src/domain/inventory.ts';
 
 /** A container before its first check. */

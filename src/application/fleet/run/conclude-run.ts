@@ -1,7 +1,7 @@
 import { describeError, isBusy } from '../../../domain/text/errors.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { Request, Session } from '../../../domain/run/session.ts';
-import type { AnnouncedRun } from '../../events/announce-run.ts';
+import type { AnnouncedRun } from '../../events/event-log.ts';
 import type { Answer } from './each-engine.ts';
 import { failureOfAll, hasRun, outcomesOf, runsOf } from './merge.ts';
 

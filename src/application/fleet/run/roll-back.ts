@@ -5,7 +5,7 @@ import type { Application } from '../../application.ts';
 import type { Answer } from './each-engine.ts';
 import { chooseEngines } from '../member/choose-engines.ts';
 import type { ReachedMember } from '../member/member.ts';
-import { announceRun } from '../../events/announce-run.ts';
+import { announceRun } from '../../events/event-log.ts';
 import { concludeRun } from './conclude-run.ts';
 import { partOfRun } from './run-registry.ts';
 import { isNamed, type RunParts } from './runs.ts';

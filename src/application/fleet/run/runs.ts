@@ -4,7 +4,7 @@ import type { CheckRequest, Request, UpdateRequest, Session } from '../../../dom
 import type { PartOfRun } from '../../check/checked-container.ts';
 import type { CheckReport } from '../../check/check.ts';
 import type { Application, EngineApplication } from '../../application.ts';
-import { announceRun } from '../../events/announce-run.ts';
+import { announceRun } from '../../events/event-log.ts';
 import { concludeRun } from './conclude-run.ts';
 import { chooseEngines } from '../member/choose-engines.ts';
 import type { ReachedMember } from '../member/member.ts';

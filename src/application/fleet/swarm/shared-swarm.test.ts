@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import { createFleetScene } from '../../../../test/support/scene/fleet-scene.ts';
-import { createReadiness } from '../../inventory/readiness.ts';
+import { createReadiness } from '../../inventory/status.ts';
 import { createReachability } from '../member/reachability.ts';
 import type { Manager } from './serving-manager.ts';
 import { createSharedSwarm } from './shared-swarm.ts';

@@ -4,6 +4,7 @@ import {
   passGate,
   vanished,
   calledOff,
+  stopAndHealthPolicyOf,
   type GateVerdict,
   type GateOptions,
 } from '../../health/health.ts';
@@ -13,7 +14,6 @@ import { isAlive } from '../../../domain/container/container.ts';
 import { formatDuration } from '../../../domain/text/duration.ts';
 import type { Outside } from '../../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../../domain/settings/effective-settings.ts';
-import { stopAndHealthPolicyOf } from '../../health/stop-and-health-policy.ts';
 
 /**
  * Waits for the health of all successors at once, and then for the way through a door. One failure ends the wait, because all of them are rolled back. The

@@ -2,7 +2,7 @@ import type { StepOutcome } from '../../../domain/transaction/memory.ts';
 import { describeError, ServiceError } from '../../../domain/text/errors.ts';
 import type { Step, StepKind, StepOf } from '../../../domain/transaction/member.ts';
 import { memberOf, nothingPrepared, type Performed, type StepContext } from './step-context.ts';
-import { longestPendingStopMs, stopAndHealthPolicyOf } from '../../health/stop-and-health-policy.ts';
+import { longestPendingStopMs, stopAndHealthPolicyOf } from '../../health/health.ts';
 import { askBeforeUpdate, tellAfterUpdate } from '../../health/hooks.ts';
 import { removeMark, setMark } from '../facts/marks.ts';
 import { copyFiles } from '../facts/placed-files.ts';
