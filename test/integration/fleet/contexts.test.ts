@@ -43,7 +43,7 @@ describeInLab('contexts', (lab) => {
     const alone = await upkeep('check', '--context', 'far');
     expect([alone.code, alone.stdout], alone.stderr).toEqual([0, expect.stringContaining('1 up to date')]);
     const unknown = await upkeep('check', '--context', 'nobody');
-    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('the context "nobody" is not in')]);
+    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('the context "nobody" is not in')]);
   });
 
   test('DOCKER_CONTEXT and docker context use are followed, as by the docker command', async (context) => {
@@ -80,7 +80,7 @@ describeInLab('contexts', (lab) => {
     expect(await seen({ DOCKER_CONTEXT: 'near' })).toMatch(/^0 near-web/);
     expect(await seen({ DOCKER_HOST: `unix://${lab.engine.socket}` })).toMatch(/^0 near-web/);
     expect(await seen({}, '--host', `unix://${lab.engine.socket}`)).toMatch(/^0 near-web/);
-    expect(await seen({ DOCKER_CONTEXT: 'nobody' })).toMatch(/^1 .*the context "nobody" is not in/);
+    expect(await seen({ DOCKER_CONTEXT: 'nobody' })).toMatch(/^2 .*the context "nobody" is not in/);
     use('nobody');
     expect(await seen({})).toMatch(/near-web .*not the one of .+docker context use.+nobody.+ is not in/);
     cpSync(dockerClient, folder, { recursive: true });

@@ -76,7 +76,7 @@ describeInLab('signed images', (lab) => {
     const state = ['--state-dir', join(lab.dir, 'signed-decisions')];
     expect(await check(...options, ...state)).toMatchObject({ status: 'held', hold: 'approval' });
     const approved = await runUpkeep(['approve', 'app', ...options, ...state], { socket: lab.engine.socket });
-    expect(approved).toMatchObject({ code: 0, stdout: expect.stringMatching(/^app: approved 1\.1 /) });
+    expect(approved).toMatchObject({ code: 0, stdout: expect.stringMatching(/^app: approved 1\.0 → 1\.1$/m) });
     expect(await check(...options, ...state)).toMatchObject({ status: 'stale' });
   });
 

@@ -43,7 +43,7 @@ describeInLab('tag policies', (lab) => {
     expect(await check(...state)).toMatchObject(waiting);
     expect(await update(...state)).toMatchObject({ outcome: 'skipped' });
     const approved = await runUpkeep(['approve', 'app', ...state], { socket: lab.engine.socket });
-    expect(approved).toMatchObject({ code: 0, stdout: expect.stringMatching(/^app: approved 1\.3\.0 \(/) });
+    expect(approved).toMatchObject({ code: 0, stdout: expect.stringMatching(/^app: approved 1\.2\.4 → 1\.3\.0$/m) });
     await push('1.4.0');
     expect(await update(...state)).toMatchObject({ outcome: 'skipped' });
     expect(await check(...state)).toMatchObject({ ...waiting, candidate: `${image}:1.4.0` });
