@@ -16,7 +16,10 @@ export type DoorScope = {
 /** Campaign P: the helper, or Upkeep before there is one, dies at every call; then dockerd does. */
 export function describeDoors({ only, reportFile, words }: DoorScope): void {
   const title = 'The proxy that leads to the engine is updated, and the updater or dockerd is killed';
-  const incidents: readonly Incident[] = ['A', 'C'].flatMap((letter) => campaigns[letter]?.incidents ?? []);
+  const incidents: readonly (Incident & { readonly engineDies: boolean })[] = ['A', 'C'].flatMap((letter) => {
+    const { incidents: own = [], engineDies = false } = campaigns[letter] ?? {};
+    return own.map((incident) => ({ ...incident, engineDies }));
+  });
   const shapes = [
     { name: 'own socket proxy', good: true },
     { name: 'own socket proxy, the new version ends at once', good: false },
@@ -41,7 +44,8 @@ export function describeDoors({ only, reportFile, words }: DoorScope): void {
         const restarts: Promise<unknown>[] = [];
         const restart = (work: Promise<unknown>) => void restarts.push(work);
         const fault = (kill: () => void) => incident.fault({ engine, kill, restart });
-        const { faults } = await updateDoor({ engine, registry }, good, { change, fault, restarts });
+        const { engineDies } = incident;
+        const { faults } = await updateDoor({ engine, registry }, good, { change, fault, restarts, engineDies });
         return { point: `${incident.name} ${change}`, faults };
       });
       const lost = results.filter(({ faults }) => faults.length > 0);

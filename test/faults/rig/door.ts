@@ -17,6 +17,11 @@ export type DoorStrike = {
   readonly fault: (kill: () => void) => Fault;
   /** What must be complete before the inspection: starts of the engine. */
   readonly restarts?: readonly Promise<unknown>[];
+  /**
+   * The fault kills dockerd, whose next start stops the surviving containers and leaves `unless-stopped` ones down. All
+   * have the policy `always` then.
+   */
+  readonly engineDies?: boolean;
 };
 
 /** Updates the engine's door once, good or bad, with a fault at one call. Resolves when nothing changes any more. */
@@ -28,7 +33,9 @@ export async function updateDoor(
   await engine.clear();
   const repository = `door/${engine.name}`;
   let struck = 0;
-  const { restarts = [] } = strike ?? {};
+  const { restarts = [], engineDies = false } = strike ?? {};
+  const policy = engineDies ? 'always' : 'unless-stopped';
+  const host = { RestartPolicy: { Name: policy, MaximumRetryCount: 0 } };
   const socketPath = join(mkdtempSync(join(engine.dir, 'p-')), 's');
   const proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: engine.socket } });
   const faults: string[] = [];
@@ -38,7 +45,7 @@ export async function updateDoor(
     const next = socketProxyImage('v2', good ? {} : { Entrypoint: ['sh', '-c', 'exit 3'] });
     const { door, upkeep, oldDoor, nextDoor } = await startBehindProxy(
       { engine, registry },
-      { socket: socketPath, repository, next },
+      { socket: socketPath, repository, next, door: { host }, upkeep: { host } },
     );
     faults.push(...(await atRest(engine, ['socket-proxy', 'upkeep'], () => struck + restarts.length > 0)));
     await Promise.all(restarts);
@@ -48,7 +55,7 @@ export async function updateDoor(
     if (isNew && !good) faults.push('the door stayed on a bad version');
     if (!isNew && now?.Image !== imageIdOf(oldDoor)) faults.push('the door runs a third image');
     if (strike === undefined && isNew !== good) faults.push(`the door runs ${isNew ? 'the new' : 'the old'} version`);
-    if (now?.HostConfig.RestartPolicy.Name !== 'unless-stopped') faults.push('the door has another restart policy');
+    if (now?.HostConfig.RestartPolicy.Name !== policy) faults.push('the door has another restart policy');
     if ((await engine.inspect('upkeep'))?.Id !== upkeep) faults.push('Upkeep is not the container that it was');
     if (faults.length > 0) faults.push(await logOf(engine, 'upkeep'));
     return { calls: proxy.calls.filter(({ change }) => change !== undefined), faults };

@@ -94,7 +94,7 @@ describeInLab('engines of every kind', (lab) => {
     const { entries } = await upkeep.read<History>('/v1/history');
     expect(entries).toMatchObject([{ updated: 4, rolled_back: 4 }, { went_back: 1 }]);
     expect(told(entries[0], 'outcome')).toEqual(told(update, 'outcome'));
-    expect(told(entries[1], 'outcome')).toEqual(['ssh/web updated']);
+    expect(told(entries[1], 'outcome')).toEqual(['ssh/web went_back']);
 
     const isEnd = (text: string) => text.split('event: scan_completed').length > 3;
     await events.until(isEnd);
