@@ -37,8 +37,8 @@ const sharedChunks = [
     modules: [
       'src/composition/fleet.ts',
       'src/application/fleet/create-fleet.ts',
-      'src/application/fleet/named-events.ts',
-      'src/application/fleet/run/read-waves.ts',
+      'src/application/fleet/members.ts',
+      'src/application/fleet/waves.ts',
     ],
   },
   {

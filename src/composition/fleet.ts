@@ -1,6 +1,7 @@
+import { readWaves } from '../application/fleet/waves.ts';
 import type { Application } from '../application/application.ts';
-import type { Member } from '../application/fleet/member/member.ts';
-import type { SwarmOptions } from '../application/fleet/swarm/swarm-members.ts';
+import type { Member } from '../application/fleet/members.ts';
+import type { SwarmOptions } from '../application/fleet/swarm-members.ts';
 import type { Settings } from '../config/read/process-settings.ts';
 import { ServiceError } from '../domain/text/errors.ts';
 import type { Log, Outside, Engine } from '../domain/outside/outside.ts';
@@ -27,11 +28,9 @@ export async function openFleet(
   const { engines, enginesAtOnce, waves } = settings.engine;
   const { clock, log, ending } = surroundings;
   const { createFleet } = await import('../application/fleet/create-fleet.ts');
-  const { readWaves } = await import('../application/fleet/run/read-waves.ts');
   const { createApplication } = await import('../application/create-application.ts');
   const { createProber } = await import('../adapters/probe/prober.ts');
-  const { createEngineAnswers } = await import('../application/engine/share-engine.ts');
-  const { shareEvents } = await import('../application/engine/share-engine.ts');
+  const { createEngineAnswers, shareEvents } = await import('../application/engine/share-engine.ts');
   const { openEngine, openRegistry, shownAddress } = await import('./open-engine.ts');
   const opened = await Promise.all(
     engines.map(async (address) => {

@@ -182,7 +182,7 @@ async function handlingOf(
   { engines }: Service['application'],
 ): Promise<EventHandling['handleEvent']> {
   if (engines === undefined) return handleEvent;
-  const { namedByEngine } = await import('../application/fleet/named-events.ts');
+  const { namedByEngine } = await import('../application/fleet/members.ts');
   return (event) => handleEvent(namedByEngine(event));
 }
 

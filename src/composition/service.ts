@@ -36,7 +36,7 @@ export async function openService(
   if (finishUpdate !== undefined) return openForHelper(command, finishUpdate, settings, surroundings);
   if (engines.length < 2) {
     if (waves !== undefined) {
-      const { readSteps } = await import('../application/fleet/run/read-waves.ts');
+      const { readSteps } = await import('../application/fleet/waves.ts');
       readSteps(waves.text);
       surroundings.log.warn('--waves has no effect with one engine');
     }

@@ -7,25 +7,26 @@ import { createEventLog, createPublisher } from '../events/event-log.ts';
 import { createHistory, eventsOf, type HistoryEntry } from '../events/history.ts';
 import { createStatus } from '../inventory/status.ts';
 import { createScheduler } from '../async/scheduler.ts';
-import { createEachEngine, type EachEngine } from './run/each-engine.ts';
-import { createFleetInventory, sumOfKnown } from './inventory.ts';
-import { withEngine } from './member/of-engine.ts';
-import { followMember } from './member/follow-member.ts';
-import type { Member, ReachedMember } from './member/member.ts';
-import { createReachability, describeUnreachable } from './member/reachability.ts';
-import { createSwarmMembers, type SwarmOptions, type SwarmMembers } from './swarm/swarm-members.ts';
-import { planWaves, type WaveOptions } from './run/wave-plan.ts';
-import { failureOfAll, hasRun, runsOf, reportOf } from './run/merge.ts';
-import { createRollBack } from './run/roll-back.ts';
-import { createRuns, isNamed, type RunParts } from './run/runs.ts';
+import {
+  createEachEngine,
+  withEngine,
+  followMember,
+  createReachability,
+  describeUnreachable,
+  chooseEngines,
+  type EachEngine,
+  type Member,
+  type ReachedMember,
+} from './members.ts';
+import { createFleetInventory, sumOfKnown, failureOfAll, hasRun, runsOf, reportOf } from './merge.ts';
+import { createSwarmMembers, type SwarmOptions, type SwarmMembers } from './swarm-members.ts';
+import { planWaves, inAllWaves, type WaveOptions } from './waves.ts';
+import { createRollBack, createRuns, isNamed, partOfRun, type RunParts } from './runs.ts';
 import type { EngineState } from '../../domain/outside/engine.ts';
-import { chooseEngines } from './member/choose-engines.ts';
 import type { Decision, DecisionFault, DecisionRequest } from '../../domain/decision/decisions.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { Request } from '../../domain/run/session.ts';
 import type { PartOfRun } from '../check/checked-container.ts';
-import { inAllWaves } from './run/in-waves.ts';
-import { partOfRun } from './run/run-registry.ts';
 
 export type FleetParts = Pick<Outside, 'clock' | 'log' | 'newId' | 'registry'> & {
   /** Opens the engines in configured order. `onAnswer` is called with the result of each reading of an engine. */

@@ -2,7 +2,7 @@ import { createSandboxEngine, type SandboxEngine } from '../../../sandbox/engine
 import { createSandboxRegistry, type SandboxRegistry } from '../../../sandbox/registry/registry.ts';
 import type { Application } from '../../../src/application/application.ts';
 import { createApplication, type Memory } from '../../../src/application/create-application.ts';
-import type { SwarmOptions } from '../../../src/application/fleet/swarm/swarm-members.ts';
+import type { SwarmOptions } from '../../../src/application/fleet/swarm-members.ts';
 import { createFleet, type FleetParts } from '../../../src/application/fleet/create-fleet.ts';
 import { ServiceError } from '../../../src/domain/text/errors.ts';
 import type { Swarm } from '../../../src/domain/outside/engine.ts';

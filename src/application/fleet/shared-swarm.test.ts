@@ -1,11 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
-import { createFleetScene } from '../../../../test/support/scene/fleet-scene.ts';
-import { createReadiness } from '../../inventory/status.ts';
-import { createReachability } from '../member/reachability.ts';
-import type { Manager } from './serving-manager.ts';
-import { createSharedSwarm } from './shared-swarm.ts';
+import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
+import { createFleetScene } from '../../../test/support/scene/fleet-scene.ts';
+import { createReadiness } from '../inventory/status.ts';
+import { createReachability } from './members.ts';
+import { createSharedSwarm, type Manager } from './shared-swarm.ts';
 
 const names = ['one', 'two', 'three'];
 

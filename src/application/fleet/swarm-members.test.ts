@@ -1,13 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { behaviours, type Behaviour } from '../../../../sandbox/base/behaviour.ts';
-import type { SandboxServiceSpec } from '../../../../sandbox/swarm/swarm-world.ts';
-import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
-import { createTestLog } from '../../../../test/support/test-log.ts';
-import {
-  createFleetScene,
-  type FleetScene,
-  type FleetSceneOptions,
-} from '../../../../test/support/scene/fleet-scene.ts';
+import { behaviours, type Behaviour } from '../../../sandbox/base/behaviour.ts';
+import type { SandboxServiceSpec } from '../../../sandbox/swarm/swarm-world.ts';
+import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
+import { createTestLog } from '../../../test/support/test-log.ts';
+import { createFleetScene, type FleetScene, type FleetSceneOptions } from '../../../test/support/scene/fleet-scene.ts';
 
 const all = { images: [], containers: [], trigger: 'http' } as const;
 const three = ['near', 'far', 'third'];

@@ -1,17 +1,14 @@
-import { groupBySwarm, type SwarmOfEngines } from '../../../domain/engine-address.ts';
-import type { ServiceEvent } from '../../../domain/run/event.ts';
-import type { Clock, Log, Engine } from '../../../domain/outside/outside.ts';
-import type { EngineApplication } from '../../application.ts';
-import { withEngine } from '../member/of-engine.ts';
-import { followMember } from '../member/follow-member.ts';
-import type { EngineNode, ReachedMember, Reachability } from '../member/member.ts';
-import type { Manager } from './serving-manager.ts';
-import { createSharedSwarm, type SharedSwarm } from './shared-swarm.ts';
-import type { Swarm, SwarmState, EngineReader } from '../../../domain/outside/engine.ts';
-import { mapConcurrently, waitAtMost } from '../../async/concurrency.ts';
-import { swarmTaskLabel } from '../../../domain/check/watch-rules.ts';
-import type { ContainerSummary } from '../../../domain/container/container.ts';
-import { ServiceError } from '../../../domain/text/errors.ts';
+import { groupBySwarm, type SwarmOfEngines } from '../../domain/engine-address.ts';
+import type { ServiceEvent } from '../../domain/run/event.ts';
+import type { Clock, Log, Engine } from '../../domain/outside/outside.ts';
+import type { EngineApplication } from '../application.ts';
+import { withEngine, followMember, type EngineNode, type ReachedMember, type Reachability } from './members.ts';
+import { createSharedSwarm, type Manager, type SharedSwarm } from './shared-swarm.ts';
+import type { Swarm, SwarmState, EngineReader } from '../../domain/outside/engine.ts';
+import { mapConcurrently, waitAtMost } from '../async/concurrency.ts';
+import { swarmTaskLabel } from '../../domain/check/watch-rules.ts';
+import type { ContainerSummary } from '../../domain/container/container.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
 
 /** Settings for the services of swarms. */
 export type SwarmOptions = {

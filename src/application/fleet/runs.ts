@@ -1,0 +1,257 @@
+import type { UnmatchedFilter } from '../../domain/check/selection.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import type { CheckRequest, Request, UpdateRequest, Session } from '../../domain/run/session.ts';
+import type { PartOfRun } from '../check/checked-container.ts';
+import type { CheckReport } from '../check/check.ts';
+import type { Application, EngineApplication } from '../application.ts';
+import { announceRun, type AnnouncedRun } from '../events/event-log.ts';
+import { chooseEngines, type ReachedMember, type Answer } from './members.ts';
+import {
+  filtersForEngine,
+  refuseUnmatchedFilters,
+  failureOfAll,
+  hasRun,
+  inOrder,
+  reportOf,
+  outcomesOf,
+  runsOf,
+} from './merge.ts';
+import { inAllWaves, wavesOf, type PartFor, type WaveParts } from './waves.ts';
+import { addTo } from '../../domain/text/plain-data.ts';
+import { ServiceError, describeError, isBusy } from '../../domain/text/errors.ts';
+import { createSharedUse, remember, rememberLists } from '../async/concurrency.ts';
+import { formatReference } from '../../domain/image/image-reference.ts';
+import { formatPlatform } from '../../domain/image/platform.ts';
+import type { Registry } from '../../domain/outside/registry.ts';
+
+export type RunParts = WaveParts & Pick<Outside, 'clock' | 'newId' | 'publish' | 'registry'>;
+
+/** The use cases that work on all engines. Each call is one run with one id. */
+export function createRuns(parts: RunParts): Pick<Application, 'check' | 'update'> {
+  const { members, swarms, each, registry } = parts;
+
+  async function check(request: CheckRequest, signal?: AbortSignal): Promise<CheckReport> {
+    const meant = chooseEngines(members, request.engines);
+    const run = announceRun(parts, 'check', request.trigger);
+    run.begin();
+    const work = (one: EngineApplication, part: PartOfRun) => one.check({ ...request, part }, signal);
+    const part = partOfRun(run.runId, registry);
+    const order = { work, part, applyCooldown: false, isNamed: isNamed(request) };
+    const answers = await inAllWaves(meant, parts, order, signal);
+    if (!hasRun(answers)) throw run.fail(failureOfAll(answers, 'check'));
+    const report = reportOf(answers, request, run.times());
+    run.endCheck(report.containers);
+    return report;
+  }
+
+  async function update(request: UpdateRequest, signal?: AbortSignal): Promise<Session> {
+    const { trigger } = request;
+    const meant = chooseEngines(members, request.engines);
+    if (request.refuseUnmatched) {
+      const asked = [...meant, ...(await swarms.of(meant, signal))];
+      refuseUnmatchedFilters(await ask(asked, request, signal));
+    }
+    const run = announceRun(parts, 'update', trigger);
+    const part = partOfRun(run.runId, registry);
+    // The search for swarms counts as one until the number of swarms is known.
+    const lastOnes = createWorkCounter(meant.length + 1);
+    const { refuseUnmatched: _, onBegin, ...asked } = request;
+    const begin = () => {
+      run.begin();
+      onBegin?.(run.runId);
+    };
+    type Working = Pick<PartOfRun, 'beforeSelf'> & { readonly partFor: PartFor; readonly onEnd: () => void };
+    const workOn = (chosen: readonly ReachedMember[], { partFor, beforeSelf, onEnd }: Working) =>
+      each<Session | undefined>(chosen, {
+        isNamed: isNamed(request),
+        signal,
+        onEnd,
+        async work(member, slot) {
+          const filters = await filtersFor(member, request, signal);
+          if (filters === undefined) return undefined;
+          const shared = { ...partFor(member), beforeSelf: () => slot.pause(beforeSelf) };
+          return member.application.update({ ...asked, ...filters, part: shared, onBegin: begin }, signal);
+        },
+      });
+    const ofSwarms = swarms.of(meant, signal).then((found) => {
+      lastOnes.add(found.length);
+      lastOnes.end();
+      return workOn(found, { partFor: () => part, beforeSelf: lastOnes.wait, onEnd: lastOnes.end });
+    });
+    const working: (typeof ofSwarms)[] = [];
+    for (const wave of wavesOf(meant, parts, { part, applyCooldown: true, ...request }, signal)) {
+      const partFor = await wave.prepare();
+      const ofWave = createWorkCounter(wave.members.length);
+      const beforeSelf = () => {
+        // Our own container waits for all waves, so the next wave must not wait for it.
+        ofWave.end();
+        return lastOnes.wait();
+      };
+      const onEnd = () => {
+        ofWave.end();
+        lastOnes.end();
+      };
+      working.push(workOn(wave.members, { partFor, beforeSelf, onEnd }));
+      await ofWave.ended;
+    }
+    const answers = inOrder((await Promise.all([...working, ofSwarms])).flat(), meant);
+    return concludeRun(answers, parts, { run, request, verb: 'update' });
+  }
+
+  /** Asks every engine which filters of a request match no container. */
+  function ask(meant: readonly ReachedMember[], request: Request, signal: AbortSignal | undefined) {
+    const work = ({ application }: ReachedMember) => application.unmatched(request, signal);
+    return each<readonly UnmatchedFilter[]>(meant, { work, isNamed: isNamed(request), signal });
+  }
+
+  async function filtersFor({ application }: ReachedMember, request: Request, signal: AbortSignal | undefined) {
+    const isFull = request.images.length === 0 && request.containers.length === 0;
+    return isFull ? {} : filtersForEngine(request, await application.unmatched(request, signal));
+  }
+
+  return { check, update };
+}
+
+/** Named engines are tried even if they were unreachable a moment ago. */
+export function isNamed({ engines = [] }: Request): boolean {
+  return engines.length > 0;
+}
+
+/** Lets work wait until all other work of a run has ended. Waiting work does not block other waiting work. */
+type WorkCounter = {
+  /** Adds more work. Only valid while some is at work. */
+  readonly add: (count: number) => void;
+  readonly end: () => void;
+  readonly wait: () => Promise<void>;
+  /** Resolves when all work has ended or waits. */
+  readonly ended: Promise<void>;
+};
+
+function createWorkCounter(count: number): WorkCounter {
+  let working = count;
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const end = () => {
+    working -= 1;
+    if (working <= 0) release();
+  };
+  return {
+    add: (more) => void (working += more),
+    end,
+    ended: released,
+    async wait() {
+      end();
+      await released;
+    },
+  };
+}
+
+/** A rollback on the engines that have the named containers. */
+export function createRollBack(parts: RunParts): Application['rollBack'] {
+  const { members, swarms, each, registry } = parts;
+  return async (names, signal, order = {}) => {
+    const chosen = chooseEngines(members, order.engines);
+    const request = { images: [], containers: [...names], ...order };
+    const asked = [...chosen, ...(await swarms.of(chosen, signal))];
+    const having = await ownersOf(names, asked, request, signal);
+    const run = announceRun(parts, 'update', order.trigger);
+    const begin = () => {
+      run.begin();
+      order.onBegin?.(run.runId);
+    };
+    const part = partOfRun(run.runId, registry);
+    const answers = await each<Session | undefined>([...having.keys()], {
+      isNamed: true,
+      signal,
+      work: (member) =>
+        member.application.rollBack(having.get(member) ?? [], signal, { ...order, part, onBegin: begin }),
+    });
+    return concludeRun(answers, parts, { run, request, verb: 'roll back' });
+  };
+
+  /** Throws before any change if a name is on no engine, or on several. */
+  async function ownersOf(
+    names: readonly string[],
+    asked: readonly ReachedMember[],
+    request: Request,
+    signal: AbortSignal | undefined,
+  ): Promise<ReadonlyMap<ReachedMember, readonly string[]>> {
+    const work = ({ application }: ReachedMember) => application.containerNames(signal);
+    const lists = await each(asked, { work, isNamed: isNamed(request), signal });
+    const having = new Map<ReachedMember, string[]>();
+    for (const name of names) {
+      const owners = ownersIn(lists.filter(({ result }) => result?.includes(name)));
+      const away = [...new Set(lists.filter(({ result }) => result === undefined).map(({ run }) => run.name))];
+      const [owner] = owners;
+      if (owner === undefined) {
+        const code = away.length === 0 ? 'not-found' : 'engine-unreachable';
+        const more = away.length === 0 ? '' : `, and these cannot be asked: ${away.join(', ')}`;
+        throw new ServiceError(code, `Cannot roll back ${name}: no engine has a container of this name${more}`);
+      }
+      if (owners.length > 1)
+        throw new ServiceError(
+          'invalid-input',
+          `Cannot roll back ${name}: several engines have it: ${owners.map(({ run }) => run.name).join(', ')}`,
+          { remedy: 'name one of them with --engine, or engine= in a request' },
+        );
+      addTo(having, owner.member, name);
+    }
+    return having;
+  }
+}
+
+/** A service wins over a container of its name on the same engine. */
+function ownersIn(lists: readonly Answer<readonly string[]>[]): readonly Answer<readonly string[]>[] {
+  return [...new Map(lists.map((list) => [list.run.name, list])).values()];
+}
+
+type Conclusion = {
+  readonly run: AnnouncedRun;
+  readonly request: Request;
+  /** For an error: `update`. */
+  readonly verb: string;
+};
+
+/**
+ * Publishes the end of a run that changes containers. Throws `busy` if no engine ran and one was busy with another run.
+ * If no engine ran for other reasons, it throws these.
+ */
+function concludeRun(
+  answers: readonly Answer<Session | undefined>[],
+  { clock, publish }: Pick<Outside, 'clock' | 'publish'>,
+  { run, request, verb }: Conclusion,
+): Session {
+  if (!hasRun(answers)) {
+    const error = failureOfAll(answers, verb);
+    if (!isBusy(error)) throw run.fail(error);
+    publish({ kind: 'scan_skipped', trigger: run.trigger, reason: describeError(error), atMs: clock.nowMs() });
+    throw error;
+  }
+  return run.end({
+    containers: answers.flatMap((answer) => outcomesOf(answer, request)),
+    engines: runsOf(answers.filter(({ run: { result }, result: of }) => result !== 'ran' || of !== undefined)),
+  });
+}
+
+/** The part of each engine in a run. Upkeep's own container waits for no other engine. */
+export function partOfRun(runId: string, registry: Registry): PartOfRun {
+  return { runId, registry: registryOfRun(registry), network: createSharedUse(), beforeSelf: () => Promise.resolve() };
+}
+
+/**
+ * The registries for one run. Each question is asked once for all engines, so a tag that moves during the run gives all
+ * engines the same digest. Failures are shared too. The questions of the run bound it.
+ */
+function registryOfRun(registry: Registry): Registry {
+  return {
+    ...registry,
+    resolve: remember(registry.resolve, (reference) => formatReference(reference)),
+    listTags: rememberLists(registry.listTags),
+    describe: remember(
+      registry.describe,
+      ({ reference, digest, platform }) => `${formatReference(reference)} ${digest} ${formatPlatform(platform)}`,
+    ),
+    platformsOf: remember(registry.platformsOf, (reference, digest) => `${formatReference(reference)} ${digest}`),
+    signaturesOf: remember(registry.signaturesOf, (reference, digest) => `${formatReference(reference)} ${digest}`),
+  };
+}
