@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { createSharedRecords } from '../adapters/files/shared-records.ts';
-import { compactListings, type StoredListing, readStoredListing } from '../adapters/oci/tags/stored-listings.ts';
+import { compactListings, type StoredListing, readStoredListing } from '../adapters/oci/list-tags.ts';
 import type { Memory } from '../application/create-application.ts';
 import { compactChecks, readStoredCheck } from '../application/inventory/last-checks.ts';
 import { compactHistory, readHistoryEntry, type HistoryEntry } from '../application/events/history.ts';

@@ -152,7 +152,7 @@ async function healthCheckInPlace(): Promise<Error> {
 async function watchSockets({ sockets }: Service, { clock, log }: ProcessContext) {
   const { ownContainerId } = await import('../adapters/process/instance.ts');
   if (sockets.length === 0 || ownContainerId() === undefined) return undefined;
-  const { watchMountedSockets } = await import('../adapters/process/mounted-sockets.ts');
+  const { watchMountedSockets } = await import('../adapters/process/instance.ts');
   return watchMountedSockets(sockets, { clock, log });
 }
 

@@ -4,7 +4,7 @@ import { type OutboxRecord, type OutboxStore, readRecord } from '../../domain/no
 import type { Log } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { appendLines, closeLines, type OpenFile, readLines, replaceLines } from './line-file.ts';
-import { withDeadline } from './queue.ts';
+import { withDeadline } from './folder-lock.ts';
 
 export type OutboxFile = OutboxStore & {
   /** The current records, possibly of another process. Read-only. Throws if the file cannot be read. */

@@ -17,7 +17,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createTestLog } from '../../../test/support/test-log.ts';
 import type { RecordStore } from '../../domain/outside/outside.ts';
-import { createRecordFile, type RecordFileOptions } from './record-file.ts';
+import { createRecordFile, type RecordFileOptions } from './shared-records.ts';
 
 type Item = { readonly n: number; readonly text?: string };
 

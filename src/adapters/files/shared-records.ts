@@ -1,10 +1,11 @@
 import { lstat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { SharedRecords } from '../../domain/outside/outside.ts';
-import { codeOf } from '../../domain/text/errors.ts';
-import { lockFolder } from './folder-lock.ts';
-import { createRecordFile, noAnswer, type RecordFileOptions } from './record-file.ts';
-import { createQueue, withDeadline } from './queue.ts';
+import type { SharedRecords, Log, LogFields, RecordStore } from '../../domain/outside/outside.ts';
+import { codeOf, messageWithoutPath } from '../../domain/text/errors.ts';
+import { lockFolder, createQueue, withDeadline } from './folder-lock.ts';
+import { isJsonObject, parseJson } from '../../domain/text/json.ts';
+import { quoted } from '../../domain/text/printable.ts';
+import { appendLines, closeLines, readLines, replaceLines, type OpenFile } from './line-file.ts';
 
 /**
  * Records that several processes write. A process holds a lock during each write. Without the lock in time, it logs a
@@ -50,7 +51,7 @@ export function createSharedRecords<Item>(options: RecordFileOptions<Item>): Sha
   }
 
   async function answer<Result>(work: () => Promise<Result>, ms: number): Promise<Result | 'late'> {
-    if (waiting >= mostWaiting) return 'late';
+    if (waiting >= maxWaiting) return 'late';
     waiting += 1;
     const done = inTurn(work).finally(() => (waiting -= 1));
     return await withDeadline(done, deadlineMs ?? ms, 'late');
@@ -72,7 +73,7 @@ export function createSharedRecords<Item>(options: RecordFileOptions<Item>): Sha
 }
 
 /** Limit of pending reads and writes. */
-const mostWaiting = 1000;
+const maxWaiting = 1000;
 
 const readDeadlineMs = 5000;
 const writeDeadlineMs = 20_000;
@@ -88,4 +89,161 @@ async function versionOf(path: string): Promise<string | undefined> {
   } catch (error) {
     return codeOf(error) === 'ENOENT' ? 'none' : undefined;
   }
+}
+
+export type RecordFileOptions<Item> = {
+  readonly path: string;
+  /** The content in messages: `decisions`. */
+  readonly what: string;
+  /** Stored in the first line. A file of a higher version is not changed. */
+  readonly version: number;
+  /** Reads one line's JSON. Undefined for any other value. */
+  readonly read: (value: unknown) => Item | undefined;
+  /** The items to keep, at the start and whenever the file has doubled its size. */
+  readonly compact: (items: readonly Item[]) => readonly Item[];
+  /**
+   * A line that cannot be read makes the whole file unreadable, because a missing item would permit something. Absent:
+   * such a line is skipped.
+   */
+  readonly mustBeWhole?: true;
+  readonly log: Pick<Log, 'warn'>;
+  /** A file of at least this size is compacted; 1 MiB by default. */
+  readonly compactFromBytes?: number;
+  /** The time limit of a write before the answer is `not-kept`; 10 s by default. */
+  readonly deadlineMs?: number;
+};
+
+type RecordFile<Item> = RecordStore<Item> & {
+  /** All stored items. Read-only. With a `fault`, and a log message, if the file cannot be read. */
+  readonly peek: () => Promise<Read<Item>>;
+};
+
+/** `fault`: why not all items are known. It follows the name of the file. */
+type Read<Item> = { readonly items: readonly Item[]; readonly fault: string | undefined };
+
+/**
+ * Stores items as JSON lines. `append` resolves after the sync. Unreadable lines are skipped. Writes run one at a time.
+ * Failures of the disk do not throw: the log reports once that items are not stored, and once that they are stored
+ * again.
+ */
+export function createRecordFile<Item>(options: RecordFileOptions<Item>): RecordFile<Item> {
+  const { path, what, version, read, compact, mustBeWhole, log } = options;
+  const { deadlineMs = 10_000, compactFromBytes = 1024 * 1024 } = options;
+  const name = quoted(path, 300);
+  const head = JSON.stringify({ file: `upkeep ${what}`, version });
+  const inTurn = createQueue();
+  let file: OpenFile | undefined;
+  /** It is not changed: it may have items that this version does not know. */
+  let isForeign = false;
+  let isFailing = false;
+  const warned = new Set<string>();
+  let waiting = 0;
+  let compactAtBytes = compactFromBytes;
+
+  async function loadAll(): Promise<readonly Item[]> {
+    let items: readonly Item[] = [];
+    try {
+      ({ items } = await readItems());
+      if (!isForeign) await rewrite(compact(items));
+    } catch (error) {
+      warnFailing(error);
+    }
+    return items;
+  }
+
+  async function readItems(): Promise<Read<Item>> {
+    const { first, lines, isCut } = await readLines(path);
+    isForeign = first !== undefined && first !== head && isOfOther(first, what, version);
+    if (isForeign) {
+      warnOnce(`The ${what} are not kept: ${name} was written by a newer version or another program`);
+      return { items: [], fault: 'it was written by a newer version or another program' };
+    }
+    if (isCut) warnOnce(`Only the end of ${name} is read, because it is too large`);
+    const all = first === undefined || first === head ? lines : [first, ...lines];
+    const found = all.map((line) => ({ line, item: read(parseJson(line)) }));
+    const items = found.flatMap(({ item }) => item ?? []);
+    const unreadable = found.filter(({ item }) => item === undefined);
+    // A process that was killed during a write leaves one unreadable line.
+    if (unreadable.length > 1) warnOnce(`Some lines of ${name} cannot be read`, { lines: unreadable.length });
+    if (mustBeWhole !== true) return { items, fault: undefined };
+    isForeign = isCut || unreadable.some(({ line }) => !isCutOff(line));
+    if (isForeign) warnOnce(`The ${what} in ${name} are not changed, because not all of its lines can be read`);
+    return { items, fault: isCut ? 'it is too large' : isForeign ? 'a line of it cannot be read' : undefined };
+  }
+
+  async function closeFile(): Promise<void> {
+    await closeLines(file);
+    file = undefined;
+  }
+
+  async function rewrite(items: readonly Item[]): Promise<void> {
+    await closeFile();
+    const bytes = await replaceLines(path, [head, ...items.map((item) => JSON.stringify(item))]);
+    compactAtBytes = Math.max(compactFromBytes, bytes * 2);
+  }
+
+  async function appendAll(items: readonly Item[]): Promise<'kept' | 'not-kept'> {
+    if (isForeign) return 'not-kept';
+    try {
+      file = await appendLines(file, path, { head, lines: items.map((item) => JSON.stringify(item)) });
+      if (isFailing) log.warn(`The ${what} are kept in ${name} again`);
+      isFailing = false;
+    } catch (error) {
+      await closeFile();
+      warnFailing(error);
+      return 'not-kept';
+    }
+    if (file.bytes > compactAtBytes) await loadAll();
+    return 'kept';
+  }
+
+  async function peekAll(): Promise<Read<Item>> {
+    try {
+      return await readItems();
+    } catch (error) {
+      warnOnce(`The ${what} in ${name} cannot be read`, { error });
+      return { items: [], fault: messageWithoutPath(error) };
+    }
+  }
+
+  function warnOnce(message: string, fields: LogFields = {}): void {
+    if (!warned.has(message)) log.warn(message, fields);
+    warned.add(message);
+  }
+
+  function warnFailing(error: unknown): void {
+    if (!isFailing)
+      log.warn(`The ${what} cannot be kept in ${name}, so they are lost at the end of this process`, { error });
+    isFailing = true;
+  }
+
+  return {
+    peek: () => withDeadline(inTurn(peekAll), deadlineMs, { items: [], fault: noAnswer }),
+    load: () => withDeadline(inTurn(loadAll), deadlineMs, []),
+    async append(items) {
+      if (items.length === 0) return 'kept';
+      if (waiting >= maxWrites) return 'not-kept';
+      waiting += 1;
+      const written = inTurn(() => appendAll(items)).finally(() => (waiting -= 1));
+      return withDeadline(written, deadlineMs, 'not-kept');
+    },
+    close: () => withDeadline(inTurn(closeFile), deadlineMs, undefined),
+  };
+}
+
+/** Limit of pending writes. */
+const maxWrites = 1000;
+
+/** Why nothing is known of a file whose disk has not answered in time. */
+const noAnswer = 'its disk does not answer';
+
+/** The beginning of a line, without its end: its writer was killed, and had not acknowledged it. */
+function isCutOff(line: string): boolean {
+  return /^[{\0]/.test(line) && parseJson(line) === undefined;
+}
+
+function isOfOther(first: string, what: string, version: number): boolean {
+  const head = parseJson(first);
+  if (!isJsonObject(head) || !('file' in head)) return false;
+  return head['file'] !== `upkeep ${what}` || !(Number(head['version']) <= version);
 }

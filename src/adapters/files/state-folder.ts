@@ -3,8 +3,7 @@ import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
-import { lockFolder } from './folder-lock.ts';
-import { withDeadline } from './queue.ts';
+import { lockFolder, withDeadline } from './folder-lock.ts';
 
 /** The folder of `--state-dir`, while this process owns it. */
 export type StateFolder = { readonly path: string; readonly close: () => Promise<void> };

@@ -3,11 +3,11 @@ import { createServer, type Socket, type AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { createOciRig, failureOf } from '../../../test/support/registry/oci-rig.ts';
 import { parseDigest, parseImageReference } from '../../domain/image/image-reference.ts';
-import { errorTextOf } from './transport/answer.ts';
+import { errorTextOf } from './answer.ts';
 import { HttpFailure } from '../http/failure.ts';
-import { parseImageConfig } from './manifests/image-config.ts';
-import { parseManifest } from './manifests/manifest.ts';
-import { requestsLeft, retryAfterMs } from './limits/rate-limit-headers.ts';
+import { parseImageConfig } from './describe-image.ts';
+import { parseManifest } from './manifest.ts';
+import { requestsLeft, retryAfterMs } from './throttle.ts';
 
 const rig = createOciRig();
 

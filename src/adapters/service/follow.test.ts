@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { framesIn, type EventFrame } from './follow.ts';
+import { framesIn, type EventFrame } from './client.ts';
 
 const stream =
   'retry: 250\n\n: still here\n\nid: a-1\nevent: x\ndata: {"a":\ndata: "ä"}\n\nid: b\u0007\ndata:x\r\n\r\ndata: cut';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { createRecordFile } from '../../../src/adapters/files/record-file.ts';
+import { createRecordFile } from '../../../src/adapters/files/shared-records.ts';
 import {
   compactRecords,
   decisionsOf,

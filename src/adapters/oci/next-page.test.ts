@@ -1,0 +1,40 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { HttpFailure } from '../http/failure.ts';
+import { nextPage } from './answer.ts';
+
+describe('nextPage()', () => {
+  const url = new URL('https://registry.test/v2/a/b/tags/list');
+
+  test.each([
+    ['</v2/a/b/tags/list?last=x&n=5>; rel="next"', '?last=x&n=5'],
+    ['</v2/a/b/tags/list?last=x>; rel=next', '?last=x'],
+    ['<https://registry.test/v2/a/b/tags/list?last=x>;rel="next"', '?last=x'],
+    ['</first>; rel="first", </v2/a/b/tags/list?last=x>; rel="next"', '?last=x'],
+    ['</v2/a/b/tags/list?last=x>; rel="prev"', undefined],
+    ['</v2/a/b/tags/list?last=x>; rel="nextish"', undefined],
+    ['</v2/a/b/tags/list>; rel="next"', undefined],
+    ['', undefined],
+    ['garbage', undefined],
+  ])('reads %s', (link, expected) => {
+    expect(nextPage(link, { url })).toBe(expected);
+  });
+
+  test('throws nothing but its failure, and its queries stay at the path', () => {
+    const part = fc.oneof(
+      fc.string(),
+      fc.constantFrom('<', '>; rel="next"', '/v2/a/b/tags/list?', 'https://', '@', '//'),
+    );
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 8 }), (parts) => {
+        try {
+          const query = nextPage(parts.join(''), { url }) ?? '';
+          expect(new URL(`${url.href}${query}`).pathname).toBe(url.pathname);
+        } catch (error) {
+          expect(error).toBeInstanceOf(HttpFailure);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
