@@ -116,6 +116,7 @@ export type TrackedContainer = LastCheck & {
   readonly updateState?: SwarmUpdateStatus;
   /** Compose project, or stack; absent without one. */
   readonly project?: string;
+  readonly composeService?: string;
   /** Version of its image for display; absent when nothing is known. */
   readonly version?: string;
   /** Whether a rollback has a former image, as far as the engine's lists show. */
@@ -186,7 +187,7 @@ export function trackContainer(facts: TrackingFacts, settings: ServiceSettings):
   const imageLabels = labelsOfImage(facts.image);
   const { monitorOnly, noPull } = effectiveSettings(settings, wishes);
   const { image, digest } = imageOf(container, facts);
-  const project = readComposeIdentity(labels)?.project;
+  const { project, service } = readComposeIdentity(labels) ?? {};
   const icon = iconIn(labels, imageLabels);
   const version = versionOf(versionFactsOf(facts.image, { image, digest: digest === '' ? imageId : digest }));
   return {
@@ -208,6 +209,7 @@ export function trackContainer(facts: TrackingFacts, settings: ServiceSettings):
     labelsInEffect: labelsInEffect(labels, imageLabels),
     settings: labelledSettings(settings, labels, imageLabels),
     ...(project !== undefined && { project }),
+    ...(service !== undefined && { composeService: service }),
     ...(version !== undefined && { version }),
     ...(icon !== undefined && { icon }),
     canRollBack: id !== facts.ownId && hasFormerImage(formerImageFacts(facts)),

@@ -17,6 +17,7 @@ export const endpointGroups = [
   'swagger',
   'dashboard',
   'webhooks',
+  'compat',
 ] as const;
 
 /** Parts of the HTTP interface that are switched on by name. */

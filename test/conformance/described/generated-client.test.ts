@@ -54,7 +54,7 @@ describe('the description as OpenAPI 3.1', () => {
   test('every operation says who may call it, and every error of the API is JSON', () => {
     for (const { path, described } of operations()) {
       expect(described['security'], path).toBeInstanceOf(Array);
-      expect(described['security'].length > 0, path).toBe(path.startsWith('/v1/'));
+      expect(described['security'].length > 0, path).toBe(/^\/(?:v1|api)\//.test(path));
       for (const [status, { content }] of Object.entries(described['responses'] as Json))
         if (Number(status) >= 400 && content !== undefined) expect(Object.keys(content)).toEqual(['application/json']);
     }

@@ -21,6 +21,7 @@ const paths = {
   events: ['/v1/events'],
   metrics: ['/v1/status', '/v1/metrics', '/v1/metrics/notifications'],
   dashboard: [],
+  compat: ['/api/containers', '/api/v3/json'],
   webhooks: ['/v1/hooks/registry'],
   swagger: ['/swagger/index.html', '/swagger/doc.json', '/swagger/doc.yaml'],
   health: ['/livez', '/readyz', '/startupz'],

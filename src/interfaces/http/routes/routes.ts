@@ -5,6 +5,7 @@ import type { EventStreams } from '../events/event-streams.ts';
 import type { HttpParts } from '../service/parts.ts';
 import type { Route } from '../service/route.ts';
 import { checkRoute } from './actions/check.ts';
+import { compatRoutes } from './compat.ts';
 import { configRoute } from './config.ts';
 import { containerRoutes } from './containers.ts';
 import { dashboardRoutes } from './dashboard.ts';
@@ -46,6 +47,7 @@ export function enabledRoutes(parts: RouteParts): readonly Route[] {
     imagesRoute(parts),
     ...decisionRoutes(parts),
     ...(parts.settings.webhookSecret === undefined ? [] : [registryHookRoute(parts, parts.hints)]),
+    ...compatRoutes(parts, parts.runs),
     configRoute(parts),
     eventsRoute(parts.cors, parts.streams),
     statusRoute(parts, parts.eventsTokens),

@@ -34,13 +34,7 @@ export function createCachedList<Item>(
   let madeInSecond = -1;
   let body = Buffer.alloc(0);
 
-  const known = (): Inventory => {
-    const view = inventory();
-    if (!view.known) throw new HttpError(503, 'the container engine has not been listed yet', { 'Retry-After': '5' });
-    const failure = inventoryFailure();
-    if (failure !== undefined) throw failure;
-    return view;
-  };
+  const known = (): Inventory => knownInventory({ inventory, inventoryFailure });
   const write = (view: Inventory, chosen: readonly Item[]): string => {
     const fields = JSON.stringify(extraFields(view)).slice(1, -1);
     const more = fields === '' ? '' : `,${fields}`;
@@ -62,4 +56,16 @@ export function createCachedList<Item>(
     reply
       .header('Content-Type', jsonType)
       .send(keep === undefined ? all() : finish(write(known(), items(known()).filter(keep))));
+}
+
+/** Throws 503 before the first listing, and 500 while the inventory may be outdated. */
+export function knownInventory({
+  inventory,
+  inventoryFailure,
+}: Pick<Service, 'inventory' | 'inventoryFailure'>): Inventory {
+  const view = inventory();
+  if (!view.known) throw new HttpError(503, 'the container engine has not been listed yet', { 'Retry-After': '5' });
+  const failure = inventoryFailure();
+  if (failure !== undefined) throw failure;
+  return view;
 }

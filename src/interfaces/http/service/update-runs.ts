@@ -13,6 +13,8 @@ import { replyFields } from '../../json/timestamps.ts';
 export type UpdateRuns = {
   /** Starts an update. Answers with its result, or if it runs in the background, when it begins. */
   readonly answer: (request: RunRequest, reply: RouteReply) => Promise<RouteReply | object>;
+  /** Starts an update, and resolves to the run's id when it begins. */
+  readonly begin: (request: RunRequest, response: ServerResponse) => Promise<string>;
   /** Stops all updates at their next safe point, and refuses further ones. Resolves when they have ended. */
   readonly stop: () => Promise<void>;
 };
@@ -68,8 +70,12 @@ export function createUpdateRuns(clock: Clock): UpdateRuns {
   }
 
   return {
+    async begin(request, response) {
+      refuseWhenStopping();
+      return start(request, response).begun;
+    },
     async answer(request, reply) {
-      if (isStopping) throw new HttpError(503, 'the service is stopping');
+      refuseWhenStopping();
       const { begun, finished } = start(request, reply.raw);
       if (!request.inBackground) return { ...resultOf(await finished), ...replyFields(clock.nowMs()) };
       return reply.code(202).send({ status: 'accepted', run_id: await begun, ...replyFields(clock.nowMs()) });
@@ -82,6 +88,10 @@ export function createUpdateRuns(clock: Clock): UpdateRuns {
       await Promise.allSettled(works);
     },
   };
+
+  function refuseWhenStopping(): void {
+    if (isStopping) throw new HttpError(503, 'the service is stopping');
+  }
 
   async function end(work: Promise<unknown>): Promise<void> {
     await Promise.allSettled([work]);
