@@ -10,7 +10,7 @@ import type { HistoryEntry } from './events/history.ts';
 import type { DecidedCandidate } from '../domain/decision/decisions.ts';
 import type { DecisionService } from './check/decisions.ts';
 import type { RecoveryOrder } from './recovery/recover.ts';
-import type { Rehearsal } from './transaction/rehearse.ts';
+import type { Rehearsal } from './transaction/run-transaction.ts';
 import type { ServiceError } from '../domain/text/errors.ts';
 import type { Inventory, UnwatchedTracked } from '../domain/inventory.ts';
 import type { UnmatchedFilter } from '../domain/check/selection.ts';

@@ -37,7 +37,7 @@ import { createServiceRecovery } from './swarm/recover-services.ts';
 import { planServices } from './swarm/update-services.ts';
 import { createPlanner, staleIn } from './check/make-plan.ts';
 import { createReadiness, createUsability, createStatus } from './inventory/status.ts';
-import { rehearsePlan } from './transaction/rehearse.ts';
+import { rehearsePlan } from './transaction/run-transaction.ts';
 import { namingForbidden, watchPermissions, whyNotPossible } from './engine/permissions.ts';
 import { shareInfo, shareEvents } from './engine/share-engine.ts';
 import { createRollback } from './rollback/rollback.ts';

@@ -213,13 +213,13 @@ export const mutations = [
   },
   {
     name: 'networks that were removed are not created again',
-    file: 'src/application/transaction/steps/perform.ts',
+    file: 'src/application/transaction/perform.ts',
     find: `  if (outcome.kind !== 'refused' || outcome.status !== 404) return outcome;`,
     replace: `  if (outcome.kind !== 'done') return outcome;`,
   },
   {
     name: 'networks of containers that are gone are created again',
-    file: 'src/application/transaction/steps/perform.ts',
+    file: 'src/application/transaction/perform.ts',
     find: `  if (container === undefined) return outcome;
   const present = await engine.listNetworks();
   const lost = lostEndpoints(container, present);
@@ -230,13 +230,13 @@ export const mutations = [
   },
   {
     name: 'networks are connected by id',
-    file: 'src/application/transaction/steps/perform.ts',
+    file: 'src/application/transaction/perform.ts',
     find: `networkId: networkName, endpoint`,
     replace: `networkId, endpoint`,
   },
   {
     name: 'an image that a prune has removed is not pulled again',
-    file: 'src/application/transaction/facts/fetch-image.ts',
+    file: 'src/application/transaction/prepare.ts',
     find: `  if (held !== undefined || reference === undefined || !isDigest(digest)) return held;`,
     replace: `  if (held === undefined || held !== undefined) return held;`,
   },
@@ -248,32 +248,32 @@ export const mutations = [
   },
   {
     name: 'a pruned container does not return if its successor fails',
-    file: 'src/application/transaction/facts-reader.ts',
+    file: 'src/application/transaction/facts.ts',
     find: `  if (successor === undefined) return nameHeldBy === 'nobody';`,
     replace: `  if (successor === undefined || !wasRunning) return nameHeldBy === 'nobody';
   if (wasRunning) return false;`,
   },
   {
     name: 'a lost answer to the creation of a pruned container is not looked up',
-    file: 'src/application/transaction/facts/facts.ts',
+    file: 'src/application/transaction/facts.ts',
     find: `  const needsReplica = needsAutoRemoveReplica || pruned.has(oldId);`,
     replace: `  const needsReplica = needsAutoRemoveReplica || pruned.has('');`,
   },
   {
     name: 'the image in the engine is not compared with the verified one',
-    file: 'src/application/transaction/facts/fetch-image.ts',
+    file: 'src/application/transaction/prepare.ts',
     find: `    if (image !== undefined && (await isVerified(context, image, verified))) return image;`,
     replace: `    if (image !== undefined) return image;`,
   },
   {
     name: 'an index without a signature is given to the engine',
-    file: 'src/application/transaction/facts/fetch-image.ts',
+    file: 'src/application/transaction/prepare.ts',
     find: `isIndexUnsigned ? [manifestDigest] : [`,
     replace: `isIndexUnsigned ? [digest] : [`,
   },
   {
     name: 'a successor is not compared with the verified image',
-    file: 'src/application/transaction/steps/perform.ts',
+    file: 'src/application/transaction/perform.ts',
     find: `  if (verified === undefined) return false;`,
     replace: `  if (verified === undefined || verified !== undefined) return false;`,
   },

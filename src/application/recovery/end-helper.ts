@@ -6,7 +6,7 @@ import type { HelperOrder } from '../../domain/self-update/helper.ts';
 import { logTail } from '../../domain/text/hidden-secrets.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import { untag } from '../transaction/facts/marks.ts';
+import { untag } from '../transaction/open-transaction.ts';
 import { withRecipients } from './recipients.ts';
 import { type Helper, isHelperOf } from './helpers.ts';
 import type { Found } from './find-open.ts';

@@ -18,8 +18,7 @@ import {
 import type { Outside } from '../../domain/outside/outside.ts';
 import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
 import type { Member } from '../../domain/transaction/facts.ts';
-import type { OpenTransaction } from '../transaction/facts/open-transaction.ts';
-import { memberFromJournal, memberFromMark } from '../transaction/facts/member-from.ts';
+import { memberFromJournal, memberFromMark, type OpenTransaction } from '../transaction/open-transaction.ts';
 import { containerOwnLabels } from '../../domain/image/image-labels.ts';
 import { objectErrorOrThrow } from '../engine/listing.ts';
 import { imageLabelsIn, indexImages } from '../../domain/container/lookup.ts';

@@ -13,13 +13,13 @@ import {
   type TransactionMark,
 } from '../../domain/transaction/transaction-names.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import { opened } from '../transaction/facts/open-transaction.ts';
+import { opened, settleWithinMs, strayAfterMs, untag } from '../transaction/open-transaction.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 import { findOpen, type Found, type FoundTransaction } from './find-open.ts';
-import { removeOverdue } from '../cleanup/kept-containers.ts';
+import { removeOverdue } from '../transaction/cleanup.ts';
 import { helpersIn, isHelperOf, type Helper } from './helpers.ts';
 import type { OwnWays } from '../../domain/self-update/own-ways.ts';
-import type { StepContext } from '../transaction/steps/step-context.ts';
+import type { StepContext } from '../transaction/create-successor.ts';
 import { whyNotOurs, type OwnerVerdict } from './owners.ts';
 import { withRecipients } from './recipients.ts';
 import type { BackgroundRepairs, RepairResult } from './background-repairs.ts';
@@ -27,8 +27,7 @@ import { repairTransaction } from './repair-transaction.ts';
 import { concludeHelpers, whyHelperKept, type EndedHelper } from './end-helper.ts';
 import { policyWhileUnproven, samePolicy } from '../../domain/transaction/member.ts';
 import { describeError } from '../../domain/text/errors.ts';
-import { followedTag } from '../transaction/facts/facts.ts';
-import { settleWithinMs, strayAfterMs, untag } from '../transaction/facts/marks.ts';
+import { followedTag } from '../transaction/facts.ts';
 
 export type RecoveryOrder = {
   /** Names whose journals are trusted without the seal of our key, because a person asked for it. */

@@ -8,12 +8,16 @@ import { nameIsTaken } from '../../domain/recovery/unfinished-update.ts';
 import { noRestart } from '../../domain/transaction/member.ts';
 import { parkedName } from '../../domain/transaction/transaction-names.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
-import { failuresOf, rememberFailures } from '../transaction/failed-versions.ts';
-import type { OpenTransaction } from '../transaction/facts/open-transaction.ts';
+import {
+  failuresOf,
+  rememberFailures,
+  leftToNextStart,
+  describeLostLinks,
+  linksOfSuccessors,
+} from '../transaction/outcomes.ts';
+import type { OpenTransaction } from '../transaction/open-transaction.ts';
 import { handOver } from '../transaction/hand-over.ts';
-import { leftToNextStart } from '../transaction/member-outcome.ts';
-import { describeLostLinks, linksOfSuccessors } from '../transaction/lost-links.ts';
-import type { StepContext } from '../transaction/steps/step-context.ts';
+import type { StepContext } from '../transaction/create-successor.ts';
 import { transact } from '../transaction/transact.ts';
 
 export type Repair = {

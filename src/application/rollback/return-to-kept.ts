@@ -11,10 +11,9 @@ import type { UpdatePlan, PlannedTransaction } from '../../domain/plan/update-pl
 import { quoted } from '../../domain/text/printable.ts';
 import { requirePermissions } from '../engine/permissions.ts';
 import { passGate } from '../health/health.ts';
-import { announceEnd, announcePhase, announceStart } from '../transaction/announce.ts';
-import { memberFromJournal } from '../transaction/facts/member-from.ts';
+import { announceEnd, announcePhase, announceStart } from '../transaction/outcomes.ts';
+import { memberFromJournal, opened } from '../transaction/open-transaction.ts';
 import type { RunTransaction } from '../transaction/run-transaction.ts';
-import { opened } from '../transaction/facts/open-transaction.ts';
 import { transact } from '../transaction/transact.ts';
 
 /** Kept containers that stay long enough, by the id of the container that replaced them, with its journal. */

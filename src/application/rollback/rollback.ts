@@ -4,7 +4,7 @@ import type { RollbackOptions, ContainerOutcome, Session } from '../../domain/ru
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import type { StaleContainer } from '../../domain/plan/update-plan.ts';
-import { forgetFailures, rememberFailures } from '../transaction/failed-versions.ts';
+import { forgetFailures, rememberFailures } from '../transaction/outcomes.ts';
 import { listAll } from '../engine/listing.ts';
 import type { InRun } from '../check/checked-container.ts';
 import type { Planner } from '../check/make-plan.ts';

@@ -10,7 +10,7 @@ import type { ServiceSettings } from '../../domain/settings/effective-settings.t
 import { whyNotUpdated, newPlatforms } from '../../domain/swarm/service-verdict.ts';
 import { digestIn, updateLabels, type SwarmService } from '../../domain/container/swarm-service.ts';
 import { beginWatch, type ServiceUpdate, type PlannedService } from '../../domain/swarm/decide-service.ts';
-import { announceEnd, announceStart } from '../transaction/announce.ts';
+import { announceEnd, announceStart } from '../transaction/outcomes.ts';
 import { rememberFailure } from './failed-services.ts';
 import { followService, limitsOf, readService, type ServiceEnd } from './follow-service.ts';
 

@@ -1,24 +1,28 @@
 import { defined } from '../../domain/text/plain-data.ts';
-import type { WhileAwaitingHealth } from './steps/step-context.ts';
-import type { TransactOptions } from './transact-options.ts';
-import type { Outside, Clock } from '../../domain/outside/outside.ts';
+import type { WhileAwaitingHealth } from './create-successor.ts';
+import { transact, type TransactOptions } from './transact.ts';
+import type { Outside, Clock, Log } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, UpdatePhase, PhaseTimes } from '../../domain/run/session.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
-import { announceEnd, announcePhase, announceStart } from './announce.ts';
-import { failuresOf, rememberFailures } from './failed-versions.ts';
-import { linksOf, describeLostLinks } from './lost-links.ts';
-import { describeMember, outcomeOf, unprepared } from './member-outcome.ts';
-import { beginTransaction } from './begin-transaction.ts';
+import type { PlannedTransaction, PlannedMember, UpdatePlan } from '../../domain/plan/update-plan.ts';
 import {
-  prepareTransaction,
-  type ImagesAhead,
-  type PreparedMember,
-  type PreparedTransaction,
-} from './facts/prepare.ts';
+  announceEnd,
+  announcePhase,
+  announceStart,
+  failuresOf,
+  rememberFailures,
+  linksOf,
+  describeLostLinks,
+  describeMember,
+  outcomeOf,
+  unprepared,
+} from './outcomes.ts';
+import { prepareTransaction, type ImagesAhead, type PreparedMember, type PreparedTransaction } from './prepare.ts';
 import type { HelperOrder } from '../../domain/self-update/helper.ts';
 import { handOver } from './hand-over.ts';
-import { transact } from './transact.ts';
+import { keepOrderOf, startOrderOf } from '../../domain/plan/replacement.ts';
+import { opened, memberFromPlan, type OpenTransaction } from './open-transaction.ts';
+import { describeWithRemedy } from '../../domain/text/errors.ts';
 
 export type RunTransaction = typeof runTransaction;
 
@@ -272,4 +276,126 @@ export function createPhaseWatch(clock: Pick<Clock, 'monotonicMs'>): PhaseWatch 
     add: (container, phase, ms) => void ended.set(container, { ...ended.get(container), [phase]: ms }),
     read,
   };
+}
+
+/** A transaction that is about to begin and has left nothing in the engine yet. */
+function beginTransaction(
+  { newId, log }: Pick<Outside, 'newId' | 'log'>,
+  settings: ServiceSettings,
+  { members, info, forbidden }: PreparedTransaction,
+  planned: PlannedTransaction & { readonly isForHelper: boolean },
+): OpenTransaction {
+  // Two running Upkeeps would both recover the same remains.
+  const { isForHelper } = planned;
+  const isInGroup = members.length > 1;
+  const { abilities } = info;
+  const open = members.map((member) => {
+    const { container } = member.planned;
+    const fromPlan = memberFromPlan(member, planned);
+    const startsFirst = !isInGroup && !isForHelper && mayStartFirst(member.planned, settings, log);
+    const autoRemoves = fromPlan.autoRemoves || fromPlan.needsAutoRemoveReplica;
+    const { keepMs, reason } = keepOrderOf(container, { settings, abilities, isInGroup, isForHelper, autoRemoves });
+    if (reason !== undefined)
+      log.info('A container is not kept after its update', { container: container.name, because: `It ${reason}` });
+    return { ...fromPlan, startsFirst, keepMs };
+  });
+  const setsNoMarks = forbidden.includes('untag') ? true : undefined;
+  const transaction = opened({ id: newId(), members: open, setsNoMarks }, info);
+  // The first steps, mark and create, change nothing that exists. All facts are read after them.
+  for (const { planned: one } of members)
+    transaction.readBefore.set(one.container.id, { container: one.container, untilMs: Infinity });
+  return transaction;
+}
+
+function mayStartFirst(
+  { container, desiredEndState }: PlannedMember,
+  settings: ServiceSettings,
+  log: Pick<Log, 'info'>,
+): boolean {
+  const order = startOrderOf(container, settings);
+  if (order.kind === 'impossible') {
+    log.info('A container is stopped before its successor starts', {
+      container: container.name,
+      because: order.reason,
+    });
+  }
+  return order.kind === 'start-first' && desiredEndState === 'running';
+}
+
+/** The result of the rehearsal of one group. Its successors were created under temporary names and compared. */
+export type Rehearsal = {
+  readonly containers: readonly string[];
+  /** True if the successors match the containers that they would replace. */
+  readonly faithful: boolean;
+  /** The differences, or why no comparison was possible. Empty for a faithful rehearsal. */
+  readonly reason: string;
+};
+
+/**
+ * Rehearses each update without a change to existing containers: pulls the image, creates the successor under a
+ * temporary name, compares and removes it. The tag is moved meanwhile, because the engine creates from tags.
+ */
+export async function rehearsePlan(
+  outside: Outside,
+  settings: ServiceSettings,
+  plan: UpdatePlan,
+  { runId }: { readonly runId: string },
+  signal?: AbortSignal,
+): Promise<readonly Rehearsal[]> {
+  const rehearsals: Rehearsal[] = [];
+  for (const planned of plan.transactions) {
+    const containers = planned.members.map(({ container }) => container.name);
+    const reason = await whyNotFaithful(outside, settings, planned, runId, signal);
+    rehearsals.push({ containers, faithful: reason === '', reason });
+  }
+  return rehearsals;
+}
+
+async function whyNotFaithful(
+  outside: Outside,
+  settings: ServiceSettings,
+  planned: PlannedTransaction,
+  runId: string,
+  signal?: AbortSignal,
+): Promise<string> {
+  let prepared: PreparedTransaction;
+  try {
+    prepared = await prepareTransaction(
+      outside,
+      settings,
+      planned,
+      { runId, onPull: () => {}, removesAll: true },
+      signal,
+    );
+  } catch (error) {
+    return describeWithRemedy(error);
+  }
+  const transaction = await withTagsOfNow(
+    outside,
+    beginTransaction(outside, settings, prepared, { ...planned, isForHelper: false }),
+  );
+  const { result, reason, isRehearsed } = await transact({
+    outside,
+    settings,
+    transaction,
+    mode: { kind: 'rehearse', prepared },
+    onPhase: () => {},
+    signal,
+  });
+  if (result !== 'undone') return reason === '' ? 'the new containers of the rehearsal could not be removed' : reason;
+  return isRehearsed ? '' : reason;
+}
+
+/**
+ * Records the tags as they are now. A failed update sets the tag to the image that the container runs, but a rehearsal
+ * must restore it exactly. A tag that did not exist cannot be removed without the pulled image.
+ */
+async function withTagsOfNow({ engine }: Outside, transaction: OpenTransaction): Promise<OpenTransaction> {
+  const members = await Promise.all(
+    transaction.members.map(async (member) => ({
+      ...member,
+      taggedBefore: (await engine.inspectImage(member.reference))?.id ?? member.taggedBefore,
+    })),
+  );
+  return { ...transaction, members };
 }

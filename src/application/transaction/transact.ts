@@ -19,15 +19,16 @@ import {
   noteLostSuccessors,
 } from '../../domain/transaction/expected-facts.ts';
 import { stepKey, type Decision, type Step, type StepKind } from '../../domain/transaction/member.ts';
-import { createFactsReader } from './facts-reader.ts';
+import { createFactsReader, firstToEnd } from './facts.ts';
 import { stopAndHealthPolicyOf } from '../health/health.ts';
 import { whyNotStop } from '../engine/permissions.ts';
-import { perform } from './steps/perform.ts';
-import type { TransactOptions, TransactResult } from './transact-options.ts';
+import { perform } from './perform.ts';
 import { describeError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { logTail } from '../../domain/text/hidden-secrets.ts';
-import { firstToEnd } from './facts/first-to-end.ts';
+import type { OwnWays } from '../../domain/self-update/own-ways.ts';
+import type { PreparedTransaction } from './prepare.ts';
+import type { StepContext } from './create-successor.ts';
 
 /**
  * The loop of every update and recovery: read the facts, decide, perform, learn, until nothing is left to do. A
@@ -211,3 +212,48 @@ async function logOfFailed(
     return new Map();
   }
 }
+
+export type TransactOptions = Pick<
+  StepContext,
+  'outside' | 'settings' | 'transaction' | 'whileUnproven' | 'whyDoorClosed'
+> & {
+  readonly mode: TransactMode;
+  readonly onPhase: (phase: UpdatePhase) => void;
+  /** Containers that this process must not stop: see `ownWays()`. A plan leaves them out; a repair may find them. */
+  readonly ways?: OwnWays;
+  /** Called before each step that may take longer than calls to the engine do. */
+  readonly onWait?: (() => void) | undefined;
+  /** An abort takes effect only before the first stop, and undoes everything. */
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** See `TransactionMode`. Only an update creates containers, so only an update is prepared. */
+type TransactMode =
+  | { readonly kind: 'update' | 'hand-over' | 'rehearse'; readonly prepared: PreparedTransaction }
+  | { readonly kind: 'recover' | 'finish-as-helper' | 'return' };
+
+export type TransactResult = Pick<
+  TransactionMemory,
+  | 'reason'
+  | 'busy'
+  | 'isRehearsed'
+  | 'wasTagMoved'
+  | 'stopped'
+  | 'hasStarted'
+  | 'parked'
+  | 'endedAt'
+  | 'startedAt'
+  | 'failedImages'
+  | 'warnings'
+  | 'refusals'
+> & {
+  /**
+   * `aside`: the next step would stop our own container, or one of `ways`, so a helper must perform it. `left`: this
+   * process ends before the new versions have proven themselves; the next start finishes or undoes the update.
+   */
+  readonly result: 'committed' | 'undone' | 'stuck' | 'aside' | 'left';
+  /** The last facts. Undefined if none could be read. */
+  readonly facts: TransactionFacts | undefined;
+  /** The last log lines of successors that failed, by the old container's id. */
+  readonly logs: ReadonlyMap<string, string>;
+};

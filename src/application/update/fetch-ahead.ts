@@ -7,9 +7,8 @@ import type { ServiceSettings } from '../../domain/settings/effective-settings.t
 import { mapConcurrently } from '../async/concurrency.ts';
 import { imageOf } from '../engine/listing.ts';
 import { requirePermissions } from '../engine/permissions.ts';
-import { announcePhase } from '../transaction/announce.ts';
-import { fetchImage, foreignPlatform } from '../transaction/facts/fetch-image.ts';
-import type { ImageAhead, ImagesAhead } from '../transaction/facts/prepare.ts';
+import { announcePhase } from '../transaction/outcomes.ts';
+import { fetchImage, foreignPlatform, type ImageAhead, type ImagesAhead } from '../transaction/prepare.ts';
 
 export type AheadOrder = {
   readonly runId: string;

@@ -13,13 +13,13 @@ import type {
 } from '../../domain/plan/update-plan.ts';
 import { judgeCanary, newImageOf, type CanaryVerdict, type NetworkOrder } from '../../domain/plan/order.ts';
 import { fetchWhenBack, isUnpulled } from './fetch-ahead.ts';
-import type { ImagesAhead } from '../transaction/facts/prepare.ts';
+import type { ImagesAhead } from '../transaction/prepare.ts';
 import { createSlots } from '../async/concurrency.ts';
 import { runTransaction, type RunTransaction, type TransactionRun } from '../transaction/run-transaction.ts';
 import { isAlive, type Container } from '../../domain/container/container.ts';
 import { healthDeadlineMs, passGate, stopAndHealthPolicyOf, longestPendingStopMs } from '../health/health.ts';
-import { announceEnd, announcePhase, announceStart } from '../transaction/announce.ts';
-import { createStopTimes } from '../transaction/facts/stop-times.ts';
+import { announceEnd, announcePhase, announceStart } from '../transaction/outcomes.ts';
+import { createStopTimes } from '../transaction/open-transaction.ts';
 
 /**
  * Runs the transactions of a plan, `updateConcurrency` at once or one by one, and then the restarts. A transaction

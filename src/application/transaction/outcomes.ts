@@ -1,15 +1,26 @@
 import { defined } from '../../domain/text/plain-data.ts';
-import { describeWithRemedy } from '../../domain/text/errors.ts';
-import { isAlive } from '../../domain/container/container.ts';
+import { describeWithRemedy, describeError } from '../../domain/text/errors.ts';
+import { isAlive, type Container } from '../../domain/container/container.ts';
 import { composeFileRemark } from '../../domain/plan/replacement.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
-import { downtimeOf, type ContainerOutcome, type OutcomeKind } from '../../domain/run/session.ts';
+import {
+  downtimeOf,
+  type ContainerOutcome,
+  type OutcomeKind,
+  type EntryKind,
+  type UpdatePhase,
+} from '../../domain/run/session.ts';
 import { stepKey } from '../../domain/transaction/member.ts';
 import { howToPermit, permissions } from '../../domain/outside/permission.ts';
 import type { ContainerFacts, MemberFacts } from '../../domain/transaction/facts.ts';
-import type { OpenTransaction } from './facts/open-transaction.ts';
-import { PreparationError, type PreparedMember } from './facts/prepare.ts';
-import type { TransactResult } from './transact-options.ts';
+import type { OpenTransaction } from './open-transaction.ts';
+import { PreparationError, type PreparedMember } from './prepare.ts';
+import type { TransactResult } from './transact.ts';
+import type { CallOutcome } from '../../domain/outside/engine.ts';
+import { failedVersionTag, otherNames, type FailedVersion } from '../../domain/check/failed-version.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import { parseLink } from '../../domain/container/recipe/host-config.ts';
+import { quoted } from '../../domain/text/printable.ts';
 
 /** The facts about a member before its update has ended. */
 export function describeMember({
@@ -151,3 +162,152 @@ function leftStopped({ desiredEndState, container }: PlannedMember): string {
     ? 'created and left stopped, as no-restart asks: it has not been proven'
     : '';
 }
+
+type Failure = {
+  readonly name: string;
+  /** The image to which the container was rolled back. */
+  readonly oldImageId: string;
+  readonly failedImageId: string;
+};
+
+/** `failedImages`: the failed image by the id of the old container. */
+export function failuresOf(
+  { members }: Pick<OpenTransaction, 'members'>,
+  failedImages: ReadonlyMap<string, string>,
+): readonly Failure[] {
+  return members.flatMap(({ name, oldId, oldImageId }) => {
+    const failedImageId = failedImages.get(oldId);
+    return failedImageId === undefined ? [] : [{ name, oldImageId, failedImageId }];
+  });
+}
+
+/**
+ * Stores failed versions in the engine, so that they are not tried again. A failure to do so costs one more attempt at
+ * most, so it is never an error.
+ */
+export async function rememberFailures(
+  outside: Outside,
+  failures: readonly Failure[],
+  askedBy?: string,
+): Promise<void> {
+  for (const { name, oldImageId, failedImageId } of failures) {
+    const tag = failedVersionTag(name, failedImageId, outside.clock.nowMs(), askedBy);
+    if (tag === undefined || oldImageId === '') continue;
+    const outcome = await outside.engine.tagImage(oldImageId, tag);
+    if (isDone(outcome)) continue;
+    outside.log.warn('A failed version cannot be stored: it will be tried again', {
+      container: name,
+      error: outcome.message,
+    });
+  }
+}
+
+/** Removes stored failures. A tag that is the only reference to an image stays: only the clean-up removes images. */
+export async function forgetFailures(outside: Outside, versions: readonly FailedVersion[]): Promise<void> {
+  for (const { tag } of versions) {
+    try {
+      const image = await outside.engine.inspectImage(tag);
+      if (image === undefined || otherNames(image, tag).length === 0) continue;
+      const outcome = await outside.engine.removeImage(tag);
+      if (!isDone(outcome)) outside.log.debug('A failed version cannot be forgotten', { tag, error: outcome.message });
+    } catch (error) {
+      outside.log.warn('A failed version cannot be forgotten', { tag, error: describeError(error) });
+    }
+  }
+}
+
+function isDone(outcome: CallOutcome): outcome is Extract<CallOutcome, { kind: 'done' | 'noop' }> {
+  return outcome.kind === 'done' || outcome.kind === 'noop';
+}
+
+/** The aliases of a container's legacy links, and the name of each link's target; `''` if that is not known. */
+type LinkTargets = ReadonlyMap<string, string>;
+
+export function linksOf({ settings }: Pick<Container, 'settings'>): LinkTargets {
+  const links = (settings.HostConfig.Links ?? []).map(parseLink);
+  return new Map(links.map(({ alias, target }) => [alias, target]));
+}
+
+/**
+ * A clause about a restored container that has lost links; empty if it has all of them. Docker resolves link targets
+ * when Docker itself starts. If the name of a target is then free or belongs to another container, the link is lost
+ * until the next start of the engine.
+ */
+export async function describeLostLinks(
+  { engine }: Pick<Outside, 'engine'>,
+  oldId: string,
+  wanted: LinkTargets | undefined,
+): Promise<string> {
+  if (wanted === undefined || wanted.size === 0) return '';
+  const container = await engine.inspectContainer(oldId).catch(() => undefined);
+  if (container === undefined) return '';
+  const has = linksOf(container);
+  const lost = [...wanted].filter(([alias, target]) => !has.has(alias) || (target !== '' && has.get(alias) !== target));
+  if (lost.length === 0) return '';
+  const which = lost.map(([alias]) => quoted(alias)).join(', ');
+  const links = lost.length === 1 ? `its link ${which}` : `its links ${which}`;
+  return `; "${container.name}" has lost ${links}, because the engine ended meanwhile: restart the engine, or re-create the container`;
+}
+
+/**
+ * The aliases of each successor's links, by the id of the old container. The names of the targets stay empty, because
+ * targets have other names during a transaction.
+ */
+export async function linksOfSuccessors(
+  { engine }: Pick<Outside, 'engine'>,
+  successors: ReadonlyMap<string, string>,
+): Promise<ReadonlyMap<string, LinkTargets>> {
+  const found = new Map<string, LinkTargets>();
+  for (const [oldId, id] of successors) {
+    const successor = await engine.inspectContainer(id).catch(() => undefined);
+    if (successor === undefined) continue;
+    found.set(oldId, new Map([...linksOf(successor).keys()].map((alias) => [alias, ''])));
+  }
+  return found;
+}
+
+type Announcer = Pick<Outside, 'publish' | 'clock'>;
+
+/** `from` and `to` are image ids or digests. `to` is empty when it is not known. */
+type BegunChange = {
+  readonly name: string;
+  readonly entryKind?: EntryKind;
+  readonly image: string;
+  readonly formerImage?: string | undefined;
+  readonly from: string;
+  readonly to: string;
+};
+
+/** Publishes that the change of one container begins: an update, a restart or a rollback. */
+export function announceStart({ publish, clock }: Announcer, runId: string, change: BegunChange): void {
+  const { name: container, formerImage, ...images } = change;
+  const former = formerImage !== undefined && { formerImage };
+  publish({ kind: 'update_started', runId, container, ...images, ...former, atMs: clock.nowMs() });
+}
+
+/** Publishes the phase that the change of one container has reached. */
+export function announcePhase(
+  { publish }: Pick<Announcer, 'publish'>,
+  runId: string,
+  container: string,
+  phase: UpdatePhase,
+): void {
+  publish({ kind: 'phase_entered', runId, container, phase });
+}
+
+/** Publishes the end of the change of one container. */
+export function announceEnd({ publish, clock }: Announcer, runId: string, outcome: ContainerOutcome): void {
+  publish({ kind: endOf[outcome.outcome], runId, outcome, atMs: clock.nowMs() });
+}
+
+const endOf: Readonly<Record<OutcomeKind, 'update_completed' | 'update_failed' | 'update_deferred'>> = {
+  updated: 'update_completed',
+  went_back: 'update_completed',
+  restarted: 'update_completed',
+  fresh: 'update_completed',
+  deferred: 'update_deferred',
+  skipped: 'update_deferred',
+  failed: 'update_failed',
+  rolled_back: 'update_failed',
+  unknown: 'update_failed',
+};

@@ -1,0 +1,226 @@
+import type { StepOutcome } from '../../domain/transaction/memory.ts';
+import {
+  readJournal,
+  withAutoRemove,
+  sealLabel,
+  sealedText,
+  writeJournal,
+  type Journal,
+} from '../../domain/transaction/journal.ts';
+import type { StepOf } from '../../domain/transaction/member.ts';
+import { successorName } from '../../domain/transaction/transaction-names.ts';
+import type { Member } from '../../domain/transaction/facts.ts';
+import { setMark, wasCreatedLate, type OpenTransaction } from './open-transaction.ts';
+import type { Image } from '../../domain/container/container.ts';
+import type { ContainerRecipe } from '../../domain/container/container-settings.ts';
+import type { PreparedMember, PreparedTransaction } from './prepare.ts';
+import { recipeFor } from '../../domain/container/recipe/container-recipe.ts';
+import { composeImageLabel } from '../../domain/container/recipe/config.ts';
+import { leftOutFields } from '../../domain/container/recipe/host-config.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import { getsFreshVolumes } from '../../domain/plan/replacement.ts';
+import { engineReference, tryParseImageReference } from '../../domain/image/image-reference.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
+
+export async function createSuccessor(context: StepContext, { member: index }: StepOf<'create'>): Promise<StepOutcome> {
+  const { transaction, prepared } = context;
+  const member = transaction.members[index];
+  const parts = prepared?.members[index];
+  if (member === undefined || parts === undefined || prepared === undefined) return nothingPrepared;
+  const { image, planned } = parts;
+  const replaced = transaction.successors;
+  const recipe = recipeOf(context, { prepared, parts, member, role: 'successor', replaced });
+  const order = { image, parts, keepsTag: planned.cause === 'linked' };
+  const outcome = await createUnderTag(context, order, successorName(member.name), recipe);
+  if (outcome.kind === 'done') {
+    transaction.successors.set(member.oldId, outcome.id);
+    if (await wasCreatedLate(context, member.oldId)) return beginAnew(context, { ...order, member });
+  }
+  if (outcome.kind === 'refused' && outcome.status === 409) {
+    const busy = `another update of "${member.name}" is in progress`;
+    const holder = await holderOfLock(context, member);
+    if (holder === 'unclear') return { ...outcome, message: `${busy} (${outcome.message})` };
+    if (holder === 'stranger') return { ...outcome, message: inTheWay(member) };
+    transaction.tagsBefore.delete(member.oldId);
+    return { kind: 'declined', message: busy, deferred: true };
+  }
+  return outcome.kind === 'done' ? { kind: 'done' } : outcome;
+}
+
+type CreateUnderTagOptions = {
+  readonly image: Image;
+  readonly parts: PreparedMember;
+  /** True if the tag is restored after the creation. */
+  readonly keepsTag: boolean;
+};
+
+/**
+ * Creates a container while the tag points at the wanted image, because the container stores the reference as text. For
+ * a container of the old image, the tag is moved back for a moment.
+ */
+export async function createUnderTag(
+  { outside: { engine }, transaction: { tagsBefore } }: StepContext,
+  { image, parts: { planned, tag }, keepsTag }: CreateUnderTagOptions,
+  name: string,
+  recipe: ContainerRecipe,
+) {
+  if (tag === undefined) return engine.createContainer(name, recipe);
+  const tagged = (await engine.inspectImage(planned.reference))?.id;
+  if (tagged !== image.id) {
+    const { id: oldId, imageId } = planned.container;
+    // The old container's image was never behind another tag.
+    const before = tagged ?? (planned.formerReference === undefined ? imageId : undefined);
+    // On a second try, the first one has already moved the tag.
+    if (!keepsTag && before !== undefined && !tagsBefore.has(oldId)) tagsBefore.set(oldId, before);
+    const outcome = await engine.tagImage(image.id, tag);
+    if (outcome.kind === 'refused' || outcome.kind === 'unknown') return outcome;
+  }
+  const created = await engine.createContainer(name, recipe);
+  if (keepsTag && tagged !== undefined && tagged !== image.id) await engine.tagImage(tagged, tag);
+  return created;
+}
+
+/** Sets the mark and the tag again for a successor that another instance had not seen when it removed them. */
+async function beginAnew(
+  { outside, transaction }: StepContext,
+  { image, parts: { tag }, keepsTag, member: { oldId } }: CreateUnderTagOptions & { readonly member: Member },
+): Promise<StepOutcome> {
+  const marked = await setMark({ outside, transaction }, { kind: 'mark', oldId });
+  if (marked.kind !== 'done' || tag === undefined || keepsTag) return marked;
+  return outside.engine.tagImage(image.id, tag);
+}
+
+const inTheWay = ({ name }: Member) =>
+  `"${successorName(name)}" exists, and no update of "${name}" has made it; remove it, unless somebody needs it`;
+
+/**
+ * `updater`: another updater got the name first, and the tag is its own. `unclear`: nobody was seen, or an update of
+ * another container or by another version of Upkeep has made it. Docker reserves a name before it shows the container,
+ * so this waits for an invisible holder.
+ */
+async function holderOfLock(
+  { outside: { engine, clock } }: StepContext,
+  { name, oldId }: Member,
+): Promise<'updater' | 'stranger' | 'unclear'> {
+  let holder = await engine.inspectContainer(successorName(name));
+  for (let looks = 1; holder === undefined && looks < mostLooks; looks += 1) {
+    await clock.sleep(betweenLooksMs);
+    holder = await engine.inspectContainer(successorName(name));
+  }
+  if (holder === undefined) return 'unclear';
+  const reading = readJournal(holder.settings.Config.Labels ?? {});
+  if (reading.kind === 'none') return 'stranger';
+  return reading.kind === 'journal' && reading.journal.oldId === oldId ? 'updater' : 'unclear';
+}
+
+const betweenLooksMs = 200;
+
+const mostLooks = 10;
+
+type RecipeParts = {
+  readonly prepared: PreparedTransaction;
+  readonly parts: PreparedMember;
+  readonly member: Member;
+  readonly role: Journal['role'];
+  /** The ids of replacements, by the ids of the containers that this one depends on. */
+  readonly replaced: ReadonlyMap<string, string>;
+};
+
+export function recipeOf(
+  { outside, settings, transaction }: StepContext,
+  { prepared, parts, member, role, replaced }: RecipeParts,
+): ReturnType<typeof recipeFor> {
+  const isAutoRemoveReplica = role === 'standin';
+  return recipeFor({
+    container: withAutoRemove(parts.planned.container, !isAutoRemoveReplica && member.autoRemoves),
+    oldImage: parts.oldImage,
+    image: parts.planned.reference,
+    newImageId: isAutoRemoveReplica ? member.oldImageId : parts.image.id,
+    composeImageId: composeImageIdOf(parts, isAutoRemoveReplica),
+    journal: sealed(outside, {
+      ...member,
+      ...(!prepared.info.abilities.changesRestartPolicies && { hasFixedPolicy: true }),
+      policy: member.policy ?? { Name: '', MaximumRetryCount: 0 },
+      role,
+      transaction: transaction.id,
+      oldDigest: parts.oldDigest,
+      owner: outside.instance.owner,
+      ownerContainer: prepared.ownContainer,
+      members: transaction.members.map(({ name, oldId }) => ({ name, oldId })),
+    }),
+    apiVersion: prepared.info.apiVersion,
+    engineName: prepared.info.name,
+    enginePlatform: prepared.info.platform,
+    networks: prepared.networks,
+    replacedIds: replacedByIdAndName(transaction, replaced),
+    freshVolumes: !isAutoRemoveReplica && getsFreshVolumes(parts.planned, settings),
+    policyFromStart: !prepared.info.abilities.changesRestartPolicies,
+    leftOut: leftOutFields(settings),
+  });
+}
+
+/** The value of compose's label for the image. A replica keeps that of the old container. */
+export function composeImageIdOf(parts: PreparedMember, isAutoRemoveReplica: boolean): string | undefined {
+  const { settings } = parts.planned.container;
+  return isAutoRemoveReplica ? settings.Config.Labels?.[composeImageLabel] : parts.composeImageId;
+}
+
+function sealed({ seal }: Outside, journal: Journal): Record<string, string> {
+  const labels = writeJournal(journal);
+  return seal === undefined ? labels : { ...labels, [sealLabel]: seal.sign(sealedText(journal)) };
+}
+
+/** The engine names the targets of legacy links by name, and all other targets by id. */
+export function replacedByIdAndName(
+  { members }: OpenTransaction,
+  byOldId: ReadonlyMap<string, string>,
+): ReadonlyMap<string, string> {
+  const replaced = new Map(byOldId);
+  for (const { name, oldId } of members) {
+    const id = byOldId.get(oldId);
+    if (id !== undefined) replaced.set(name, id);
+  }
+  return replaced;
+}
+
+/**
+ * The member with the old container's own reference, if its successor gets another tag. Used for a replica of the old
+ * container.
+ */
+export function partsAsTheyWere(parts: PreparedMember): PreparedMember {
+  const { formerReference, ...planned } = parts.planned;
+  const reference = formerReference === undefined ? undefined : tryParseImageReference(formerReference);
+  if (formerReference === undefined || reference === undefined) return parts;
+  return { ...parts, planned: { ...planned, reference: formerReference }, tag: engineReference(reference) };
+}
+
+/** The stored member with the old container's own reference. */
+export function memberAsItWas(member: Member): Member {
+  const { formerReference, ...same } = member;
+  return formerReference === undefined ? member : { ...same, reference: formerReference };
+}
+
+/** Runs a wait for health; other updates may run in the meantime. */
+export type WhileAwaitingHealth = <Result>(wait: () => Promise<Result>) => Promise<Result>;
+
+export type StepContext = {
+  readonly outside: Outside;
+  readonly settings: ServiceSettings;
+  readonly transaction: OpenTransaction;
+  /** Undefined in a recovery, which creates no containers. */
+  readonly prepared: PreparedTransaction | undefined;
+  readonly whileUnproven?: WhileAwaitingHealth | undefined;
+  /** In the helper of a door: why the engine cannot be reached through its successor. Undefined when it can. */
+  readonly whyDoorClosed?: (() => Promise<string | undefined>) | undefined;
+  /** Aborts waits and reads. Steps that must not stop halfway are completed. */
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** `left`: this process ends before the new versions have proven themselves. */
+export type Performed = StepOutcome | { readonly kind: 'left' };
+
+export const nothingPrepared: StepOutcome = { kind: 'refused', status: 0, message: 'nothing was prepared for it' };
+
+export function memberOf(successorId: string, { members, successors }: OpenTransaction): Member | undefined {
+  return members.find(({ oldId }) => successors.get(oldId) === successorId);
+}
