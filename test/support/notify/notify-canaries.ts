@@ -4,7 +4,10 @@
  */
 export const canaryUrls: Readonly<Record<string, { readonly url: string; readonly secrets: readonly string[] }>> = {
   discord: { url: 'discord://cAnaRy01-x9Q_z@123456', secrets: ['cAnaRy01-x9Q_z'] },
-  telegram: { url: 'telegram://4417:cAnaRy02-x9Q_z@telegram?chats=@c', secrets: ['4417:cAnaRy02', 'cAnaRy02-x9Q_z'] },
+  telegram: {
+    url: 'telegram://4417:cAnaRy02-x9Q_z@telegram?chats=@c',
+    secrets: ['4417:cAnaRy02-x9Q_z', 'cAnaRy02-x9Q_z'],
+  },
   smtp: { url: 'smtp://me:cAnaRy03x9Qz@127.0.0.1:1/?from=a@b.c&to=d@e.f', secrets: ['cAnaRy03x9Qz'] },
   gotify: { url: 'gotify://push.example.com/cAnaRy04x9Qz', secrets: ['cAnaRy04x9Qz'] },
   ntfy: { url: 'ntfy://me:cAnaRy05x9Qz@ntfy.example.com/t0pic7x', secrets: ['cAnaRy05x9Qz'] },
@@ -14,7 +17,7 @@ export const canaryUrls: Readonly<Record<string, { readonly url: string; readonl
   },
   pushover: {
     url: `pushover://x:cAnaRy07x9Qz@cAnaRy07kK8w/?key=${'ca7a77f9'.repeat(8)}`,
-    secrets: ['cAnaRy07x9Qz', 'cAnaRy07kK8w', 'ca7a77f9ca7a77f9'],
+    secrets: ['cAnaRy07x9Qz', 'cAnaRy07kK8w', 'ca7a77f9'.repeat(8)],
   },
   generic: {
     url: 'generic+https://me:cAnaRy08pPw@hooks.example.com/cAnaRy08path7?@X-Key=cAnaRy08head&$f=cAnaRy08fld&q=cAnaRy08qry&template=json',
@@ -48,8 +51,11 @@ export const canaryUrls: Readonly<Record<string, { readonly url: string; readonl
   },
   notifiarr: { url: 'notifiarr://cAnaRy20x9Qz', secrets: ['cAnaRy20x9Qz'] },
   opsgenie: { url: 'opsgenie://api.opsgenie.com/cAnaRy21x9Qz', secrets: ['cAnaRy21x9Qz'] },
-  pagerduty: { url: 'pagerduty://ca7a22f9ca7a22f9ca7a22f9ca7a22f9', secrets: ['ca7a22f9'] },
-  pushbullet: { url: 'pushbullet://cAnaRy23x9QzjjjjqqqqwwwwKKKK7777gg', secrets: ['cAnaRy23x9Qz'] },
+  pagerduty: { url: 'pagerduty://ca7a22f9ca7a22f9ca7a22f9ca7a22f9', secrets: ['ca7a22f9ca7a22f9ca7a22f9ca7a22f9'] },
+  pushbullet: {
+    url: 'pushbullet://cAnaRy23x9QzjjjjqqqqwwwwKKKK7777gg',
+    secrets: ['cAnaRy23x9QzjjjjqqqqwwwwKKKK7777gg'],
+  },
   twilio: { url: 'twilio://AC24cAnaRy:cAnaRy24x9Qz@+15551/+15552', secrets: ['AC24cAnaRy', 'cAnaRy24x9Qz'] },
   wecom: { url: 'wecom://cAnaRy25x9Qz', secrets: ['cAnaRy25x9Qz'] },
   zulip: { url: 'zulip://bot%40b.example.com:cAnaRy26x9Qz@zulip.example.com?stream=s', secrets: ['cAnaRy26x9Qz'] },

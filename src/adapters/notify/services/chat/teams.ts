@@ -35,7 +35,10 @@ export const teams = defineService({
       'is not the address of a workflow (https://….logic.azure.com/…/workflows/…)',
     );
   },
-  secrets: ({ address }) => [address.href, ...address.searchParams.values(), address.pathname],
+  secrets: ({ address: { href, pathname, searchParams } }) => [
+    ...[href, pathname, ...searchParams.values()],
+    ...pathname.split('/').filter((segment) => segment.length >= 12),
+  ],
   open({ address, values }) {
     const color = colourName(values.color);
     return {

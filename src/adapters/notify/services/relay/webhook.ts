@@ -30,7 +30,7 @@ export const webhook = defineService({
   secrets: ({ values, parts, others }) => [
     ...values.secret,
     ...others.map(([, value]) => value),
-    ...parts.segments.filter((segment) => segment.length >= 16),
+    ...parts.segments.filter((segment) => segment.length >= 8),
   ],
   hidden: ({ parts }) => parts.segments,
   open({ address: { url, keys }, values, others }, { nowMs, hostName, version }) {
