@@ -258,7 +258,7 @@ export function createApplication(
   }
 
   async function check(request: InRun<CheckRequest>, signal?: AbortSignal): Promise<CheckReport> {
-    const run = announceRun(outside, 'check', request.trigger, request.part?.runId);
+    const run = announceRun(outside, 'check', request, request.part?.runId);
     const { runId } = run;
     run.begin();
     try {

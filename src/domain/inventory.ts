@@ -123,7 +123,7 @@ export type TrackedContainer = LastCheck & {
   readonly canRollBack: boolean;
   /** The address of an icon that one of its labels gives; absent without one. */
   readonly icon?: string;
-  /** The newest outcome other than `fresh` in the runs of this process; absent without one. */
+  /** The newest outcome with an effect, or else the newest other than `fresh`, of the known runs; absent without one. */
   readonly last?: PastOutcome;
 };
 

@@ -11,6 +11,8 @@ describeInBrowser('the table', () => {
     stage.service.registry.store.misbehave('lscr.io/linuxserver/prowlarr', { kind: 'unreachable' });
     await stage.service.ask('/v1/update?container=grafana', { method: 'POST' });
     await stage.service.ask('/v1/check', { method: 'POST' });
+    // A later run only finds that grafana is held back.
+    await stage.service.ask('/v1/update?container=grafana', { method: 'POST' });
   });
   afterAll(() => stage.close());
 
@@ -24,6 +26,42 @@ describeInBrowser('the table', () => {
     expect(page.url()).toContain('show=wrong');
     await page.locator('.count[data-kind="wrong"]').click();
     expect(await shown(page)).toHaveLength(home.length);
+    await page.close();
+  });
+
+  test('why a version failed is still there after a later run, and who asked for each', async () => {
+    const page = await stage.open();
+    await row(page, 'grafana').getByRole('button', { name: 'See why grafana' }).click();
+    await drawerOf(page, 'grafana').waitFor();
+    await page.locator('#drawer .log', { hasText: 'UNIQUE constraint failed' }).waitFor();
+    await page
+      .locator('#drawer .tell')
+      .getByText(/exited with code 1/)
+      .waitFor();
+    expect(await page.locator('#drawer .by-hand code').isVisible()).toBe(false);
+    await page.getByRole('link', { name: 'History' }).click();
+    await page.locator('.run').first().waitFor();
+    expect(await page.locator('.run .by').allTextContents()).toEqual(['API token', 'API token']);
+    await page.close();
+  });
+
+  test.each([1440, 1024, 900, 390])('at %d px the bar of a selection covers nothing of the drawer', async (width) => {
+    const page = await stage.open({ width });
+    if (width < 700) await page.locator('#select-toggle').click();
+    await row(page, 'traefik').locator('input').check();
+    await page.locator('#bulk').waitFor();
+    await page.evaluate(`location.hash = '#/c/vaultwarden'`);
+    await drawerOf(page, 'vaultwarden').waitFor();
+    const covered = await page.evaluate<string[]>(`(() => {
+      const { left, right, top, bottom } = document.getElementById('drawer').getBoundingClientRect();
+      const bad = [];
+      for (let x = left + 5; x < right; x += 20)
+        for (let y = top + 5; y < bottom; y += 20)
+          if (document.elementFromPoint(x, y)?.closest('#bulk')) bad.push(x + ',' + y);
+      return bad;
+    })()`);
+    expect(covered).toEqual([]);
+    if (width >= 1024) await page.locator('#bulk').getByRole('button', { name: 'Check' }).click({ trial: true });
     await page.close();
   });
 

@@ -1,6 +1,6 @@
 import type { ServiceEvent, ScanPurpose } from '../../domain/run/event.ts';
 import type { Log, Outside } from '../../domain/outside/outside.ts';
-import { summarise, type ContainerOutcome, type Session, type Trigger } from '../../domain/run/session.ts';
+import { summarise, type ContainerOutcome, type Origin, type Session, type Trigger } from '../../domain/run/session.ts';
 import { describeError } from '../../domain/text/errors.ts';
 
 /** An event in the history, without the large fields that only its run needs. */
@@ -130,7 +130,7 @@ export type AnnouncedRun = {
 export function announceRun(
   { clock, newId, publish }: Pick<Outside, 'clock' | 'newId' | 'publish'>,
   purpose: ScanPurpose,
-  trigger: Trigger = 'command',
+  { trigger = 'command', by }: Partial<Origin>,
   runId = newId(),
 ): AnnouncedRun {
   const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];
@@ -152,7 +152,7 @@ export function announceRun(
 
   function end(reached: Pick<Session, 'containers' | 'engines'>): Session {
     begin();
-    const session: Session = { runId, trigger, ...times(), ...reached };
+    const session: Session = { runId, trigger, ...(by !== undefined && { by }), ...times(), ...reached };
     const wentBack = reached.containers.filter(({ outcome }) => outcome === 'went_back').length;
     const counts = { ...summarise(session), ...(wentBack > 0 && { wentBack }) };
     publish({ kind: 'scan_completed', runId, purpose, ...counts, session, atMs: clock.nowMs() });

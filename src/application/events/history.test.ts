@@ -147,6 +147,18 @@ describe('with a store', () => {
     expect(readHistoryEntry({ ...kept[0], containers: [{ ...kept[0]?.containers[0], log: 5 }] })).toBeUndefined();
   });
 
+  test('reads back who asked for a run', () => {
+    const history = createHistory();
+    const event = completed('r1', 77);
+    if (event.kind !== 'scan_completed' || event.session === undefined) throw new Error('this is no end of a run');
+    history.hear({ ...event, session: { ...event.session, trigger: 'http', by: 'token b\x1b[2J' } });
+    const [entry] = history.entries();
+    expect(entry).toMatchObject({ trigger: 'http', by: 'token b\\x1b[2J' });
+    const written = JSON.parse(JSON.stringify(entry)) as object;
+    expect(readHistoryEntry(written)).toEqual(entry);
+    expect(readHistoryEntry({ ...written, by: 5 })).toBeUndefined();
+  });
+
   test('reads back what it has written, and nothing else', () => {
     const history = createHistory();
     history.hear(completed('r1', 77));

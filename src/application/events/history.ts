@@ -7,7 +7,7 @@ import {
   type EngineRuns,
   type ContainerOutcome,
   type SessionSummary,
-  type Trigger,
+  type Origin,
 } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { printable } from '../../domain/text/printable.ts';
@@ -15,9 +15,9 @@ import { isJsonObject } from '../../domain/text/json.ts';
 
 /** History entry of an update run; checks leave none. */
 export type HistoryEntry = SessionSummary &
-  EngineRuns & {
+  EngineRuns &
+  Origin & {
     readonly runId: string;
-    readonly trigger: Trigger;
     /** When it ended, milliseconds since the epoch. */
     readonly timestampMs: number;
     readonly durationMs: number;
@@ -92,12 +92,13 @@ export function createHistory(
     hear(event) {
       if (event.kind !== 'scan_completed' || event.session === undefined) return;
       const { runId, scanned, updated, failed, restarted, skipped, atMs, session } = event;
-      const { trigger, durationMs, containers, engines } = session;
+      const { trigger, by, durationMs, containers, engines } = session;
       const rolledBack = containers.filter(({ outcome }) => outcome === 'rolled_back').length;
       const counts = { scanned, updated, failed, restarted, skipped };
       keep({
         runId,
         trigger,
+        ...(by !== undefined && { by: printable(by, maxBy) }),
         timestampMs: atMs,
         durationMs,
         ...counts,
@@ -132,6 +133,7 @@ function endOf(log: string): string {
   return log.trimEnd().split('\n').slice(-20).join('\n').slice(-2000);
 }
 
+const maxBy = 200;
 const mostContainers = 100;
 const mostFailures = 20;
 const longestReason = 500;
@@ -156,11 +158,12 @@ const readAgainMs = 1000;
 
 /** The events of a run of another process, for listeners that have heard none of it. */
 export function eventsOf(run: HistoryEntry): readonly ServiceEvent[] {
-  const { runId, trigger, timestampMs: atMs, durationMs, containers, engines } = run;
+  const { runId, trigger, by, timestampMs: atMs, durationMs, containers, engines } = run;
   const { scanned, updated, failed, restarted, skipped } = run;
   const startedAtMs = atMs - durationMs;
   const begun = { runId, purpose: 'update' } as const;
-  const session = { runId, trigger, startedAtMs, durationMs, containers, ...(engines && { engines }) };
+  const origin = { trigger, ...(by !== undefined && { by }) };
+  const session = { runId, ...origin, startedAtMs, durationMs, containers, ...(engines && { engines }) };
   return [
     { kind: 'scan_started', ...begun, trigger, atMs: startedAtMs },
     ...containers.flatMap((outcome): readonly ServiceEvent[] => {
@@ -191,17 +194,19 @@ export function readHistoryEntry(value: unknown): HistoryEntry | undefined {
   if (!isJsonObject(value)) return undefined;
   const { runId, timestampMs, durationMs, scanned, updated, failed, restarted, skipped, rolledBack } = value;
   const trigger = triggers.find((each) => each === value['trigger']);
-  const { failures, containers, engines } = value;
+  const { by, failures, containers, engines } = value;
   if (trigger === undefined || typeof runId !== 'string' || !isTime(timestampMs) || !isCount(durationMs))
     return undefined;
   if (!isCount(scanned) || !isCount(updated) || !isCount(failed) || !isCount(restarted)) return undefined;
   if (!isCount(skipped) || !isCount(rolledBack)) return undefined;
+  if (by !== undefined && typeof by !== 'string') return undefined;
   if (!isListOf(failures, isFailure) || !isListOf(containers, isOutcome)) return undefined;
   if (engines !== undefined && !isListOf(engines, isEngineRun)) return undefined;
   const counts = { scanned, updated, failed, restarted, skipped };
   return {
     runId,
     trigger,
+    ...(by !== undefined && { by }),
     timestampMs,
     durationMs,
     ...counts,

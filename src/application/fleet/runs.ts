@@ -32,7 +32,7 @@ export function createRuns(parts: RunParts): Pick<Application, 'check' | 'update
 
   async function check(request: CheckRequest, signal?: AbortSignal): Promise<CheckReport> {
     const meant = chooseEngines(members, request.engines);
-    const run = announceRun(parts, 'check', request.trigger);
+    const run = announceRun(parts, 'check', request);
     run.begin();
     const work = (one: EngineApplication, part: PartOfRun) => one.check({ ...request, part }, signal);
     const part = partOfRun(run.runId, registry);
@@ -45,13 +45,12 @@ export function createRuns(parts: RunParts): Pick<Application, 'check' | 'update
   }
 
   async function update(request: UpdateRequest, signal?: AbortSignal): Promise<Session> {
-    const { trigger } = request;
     const meant = chooseEngines(members, request.engines);
     if (request.refuseUnmatched) {
       const asked = [...meant, ...(await swarms.of(meant, signal))];
       refuseUnmatchedFilters(await ask(asked, request, signal));
     }
-    const run = announceRun(parts, 'update', trigger);
+    const run = announceRun(parts, 'update', request);
     const part = partOfRun(run.runId, registry);
     // The search for swarms counts as one until the number of swarms is known.
     const lastOnes = createWorkCounter(meant.length + 1);
@@ -154,7 +153,7 @@ export function createRollBack(parts: RunParts): Application['rollBack'] {
     const request = { images: [], containers: [...names], ...order };
     const asked = [...chosen, ...(await swarms.of(chosen, signal))];
     const having = await ownersOf(names, asked, request, signal);
-    const run = announceRun(parts, 'update', order.trigger);
+    const run = announceRun(parts, 'update', order);
     const begin = () => {
       run.begin();
       order.onBegin?.(run.runId);

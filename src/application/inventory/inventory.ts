@@ -277,7 +277,7 @@ export function createUnwatched({
   };
 }
 
-/** The newest outcome other than `fresh` of each container, from the runs of this process. */
+/** The newest outcome of each container with an effect, from the runs of all processes that share the history. */
 type LastOutcomes = {
   readonly hear: (event: ServiceEvent) => void;
   readonly of: (entry: Pick<ContainerOutcome, 'name' | 'kind'>) => PastOutcome | undefined;
@@ -292,6 +292,8 @@ export function createLastOutcomes(): LastOutcomes {
 
   function note(outcome: ContainerOutcome, atMs: number, runId: string): void {
     if (outcome.outcome === 'fresh') return;
+    // The reason and log of a failure stay known while later runs only find the container held back.
+    if (outcome.verdict !== undefined && byKey.has(entryKeyOf(outcome))) return;
     revision += 1;
     putNewest(byKey, entryKeyOf(outcome), { outcome, atMs, runId }, mostRemembered);
   }

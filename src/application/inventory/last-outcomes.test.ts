@@ -40,3 +40,16 @@ test('a service and a container of the same name have their own outcomes', () =>
   expect(outcomes.of({ name: 'web', kind: 'service' })).toMatchObject({ outcome: failed, atMs: 5000 });
   expect(outcomes.of({ name: 'web', kind: 'container' })).toMatchObject({ outcome: { outcome: 'skipped' } });
 });
+
+test('a later run that only finds the container held back does not hide why', () => {
+  const outcomes = createLastOutcomes();
+  const failed = containerOutcome('web', { outcome: 'rolled_back', reason: 'it exited', log: 'fatal: no disk' });
+  const held = containerOutcome('web', { outcome: 'skipped', verdict: 'held', reason: 'failed here today' });
+  outcomes.hear(ended('r1', failed));
+  outcomes.hear(ended('r2', held));
+  expect(outcomes.of({ name: 'web' })).toMatchObject({ outcome: failed, runId: 'r1' });
+  outcomes.hear(ended('r3', containerOutcome('web', { outcome: 'deferred', reason: 'another run has begun' })));
+  expect(outcomes.of({ name: 'web' })).toMatchObject({ outcome: { outcome: 'deferred' } });
+  outcomes.hear(ended('r4', { ...held, name: 'db' }));
+  expect(outcomes.of({ name: 'db' })).toMatchObject({ outcome: { verdict: 'held' } });
+});

@@ -291,4 +291,4 @@ function isSame(one: Entities, other: Entities): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-const asPerson = { trigger: 'http', byPerson: true, refuseUnmatched: true } as const;
+const asPerson = { trigger: 'http', by: 'Home Assistant', byPerson: true, refuseUnmatched: true } as const;

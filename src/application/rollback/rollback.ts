@@ -59,7 +59,7 @@ export function createRollback({ outside: world, settings, plan: planner, lock }
         const ofServices = await rollBackServices(outside, settings, services, runId, signal);
         return [...outcomes, ...refused, ...ofServices.map(inWords)];
       };
-      return await runSession(outside, trigger, rollBack, order.part?.runId);
+      return await runSession(outside, { ...order, trigger }, rollBack, order.part?.runId);
     } finally {
       leave();
     }

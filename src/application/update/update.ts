@@ -91,7 +91,7 @@ export function createUpdate(parts: UpdateParts): Update {
         const own = isHandedOver ? [] : await replaceItself(made.plan, { ...run, handedOver }, signal);
         return inListingOrder(report, made, new Map([...outcomes, ...services, ...doors, ...own]));
       };
-      return await runSession(outside, trigger, update, request.part?.runId);
+      return await runSession(outside, request, update, request.part?.runId);
     } finally {
       onPulled();
       if (isHandedOver) void afterHandOver().finally(leave);

@@ -89,10 +89,12 @@ export type Cooldown = { readonly ageMs: number; readonly delayMs: number };
 /** Milliseconds. */
 export type PhaseTimes = Readonly<Partial<Record<UpdatePhase, number>>>;
 
+/** What began a run, and who asked for it where that is known, such as `token backup` or `browser session`. */
+export type Origin = { readonly trigger: Trigger; readonly by?: string };
+
 /** One run: its outcome per container, in listing order. */
-export type Session = {
+export type Session = Origin & {
   readonly runId: string;
-  readonly trigger: Trigger;
   readonly startedAtMs: number;
   readonly durationMs: number;
   readonly containers: readonly ContainerOutcome[];
@@ -229,27 +231,27 @@ export type Request = {
 /** Without a trigger: `command`. */
 export type CheckRequest = Request & { readonly trigger?: Trigger };
 
-export type UpdateRequest = Request & {
-  readonly trigger: Trigger;
-  /** Also applies versions that failed in a container before. */
-  readonly retryFailed?: boolean;
-  /** Ignores windows. */
-  readonly ignoreWindows?: boolean;
-  /**
-   * A person has asked for these containers. Neither a missing approval nor a window, a cooldown, monitor-only or an
-   * earlier failure holds them back. Approvals are lifted for the version that the last check has shown, and for no
-   * other.
-   */
-  readonly byPerson?: boolean;
-  /** With several engines: later waves do not wait for earlier ones. */
-  readonly ignoreWaves?: boolean;
-  /** Throws `not-found`, and updates nothing, when a filter matches no watched container. */
-  readonly refuseUnmatched?: boolean;
-  /** Called with the run's id when the update begins. */
-  readonly onBegin?: (runId: string) => void;
-};
+export type UpdateRequest = Request &
+  Origin & {
+    /** Also applies versions that failed in a container before. */
+    readonly retryFailed?: boolean;
+    /** Ignores windows. */
+    readonly ignoreWindows?: boolean;
+    /**
+     * A person has asked for these containers. Neither a missing approval nor a window, a cooldown, monitor-only or an
+     * earlier failure holds them back. Approvals are lifted for the version that the last check has shown, and for no
+     * other.
+     */
+    readonly byPerson?: boolean;
+    /** With several engines: later waves do not wait for earlier ones. */
+    readonly ignoreWaves?: boolean;
+    /** Throws `not-found`, and updates nothing, when a filter matches no watched container. */
+    readonly refuseUnmatched?: boolean;
+    /** Called with the run's id when the update begins. */
+    readonly onBegin?: (runId: string) => void;
+  };
 
-export type RollbackOptions = Partial<Pick<UpdateRequest, 'trigger' | 'onBegin'>> & {
+export type RollbackOptions = Partial<Pick<UpdateRequest, 'trigger' | 'by' | 'onBegin'>> & {
   /**
    * Also goes to a version that the container has left before, such as after an earlier rollback. Without it, such a
    * rollback throws `unconfirmed`.

@@ -68,7 +68,7 @@ export function enginesField({ engines }: EngineRuns) {
 export type HistoryEntry = ReturnType<Application['history']>[number];
 
 export function historyEntry(entry: HistoryEntry) {
-  const { scanned, updated, failed, restarted, skipped, trigger, failures } = entry;
+  const { scanned, updated, failed, restarted, skipped, trigger, by, failures } = entry;
   const wentBack = entry.containers.filter(({ outcome }) => outcome === 'went_back').length;
   return {
     timestamp: toTimestamp(entry.timestampMs),
@@ -81,6 +81,7 @@ export function historyEntry(entry: HistoryEntry) {
     ...(wentBack > 0 && { went_back: wentBack }),
     run_id: entry.runId,
     trigger,
+    ...(by !== undefined && { by }),
     duration_ms: Math.round(entry.durationMs),
     failures,
     containers: entry.containers.map(outcomeEntry),

@@ -28,7 +28,7 @@ function tableOf(runs: readonly PastRun[]): Table {
       { title: 'FAILED', min: 6, keep: 'start', dropPriority: 1 },
       { title: 'CHECKED', min: 7, keep: 'start', dropPriority: 2 },
       { title: 'TOOK', min: 6, keep: 'start', dropPriority: 3 },
-      { title: 'BEGUN BY', min: 8, keep: 'start', dropPriority: 4 },
+      { title: 'ASKED BY', min: 8, keep: 'start', dropPriority: 4 },
       { title: 'CONTAINERS', min: 20, keep: 'start', dropPriority: 5, isSentence: true },
     ],
     rows: runs.map(rowOf),
@@ -38,6 +38,7 @@ function tableOf(runs: readonly PastRun[]): Table {
 function rowOf({
   endedAt,
   trigger,
+  by,
   durationMs,
   scanned,
   updated,
@@ -51,10 +52,18 @@ function rowOf({
     { text: String(failed), style: failed > 0 ? 'red' : 'plain' },
     { text: String(scanned), style: 'plain' },
     { text: durationMs === undefined ? '' : formatRoughly(durationMs), style: 'plain' },
-    { text: printable(trigger, 40), style: 'plain' },
+    { text: printable(by || (triggerWords[trigger] ?? trigger), 40), style: 'plain' },
     { text: [...containers.map(sayContainer), ...sayLeftOut(leftOut)].join('\n'), style: 'plain' },
   ];
 }
+
+/** The words of a trigger where nobody is named. */
+const triggerWords: Readonly<Record<string, string>> = {
+  command: 'command line',
+  schedule: 'schedule',
+  start: 'start of Upkeep',
+  http: 'API',
+};
 
 /** `web updated 1.27.3 → 1.27.4`, and a reason if there is one. */
 function sayContainer({ name, engine, outcome, verdict, reason, ...versions }: PastOutcome): string {

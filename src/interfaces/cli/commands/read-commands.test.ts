@@ -153,7 +153,7 @@ describe('history()', () => {
   test('prints a row for each update, and what failed', async () => {
     const { fake } = await look(['history'], { history: document });
     expect(fake.out().split('\n')).toEqual([
-      'ENDED                 UPDATED  FAILED  CHECKED  TOOK  BEGUN BY  CONTAINERS',
+      'ENDED                 UPDATED  FAILED  CHECKED  TOOK  ASKED BY  CONTAINERS',
       '2026-01-01T04:00:07Z  2        2       12       7.3s  schedule  api failed and went back: it exited with code 3; db update failed: no space',
       '2026-01-02T04:00:00Z  0        0       12',
       '',

@@ -79,6 +79,7 @@ function readRun(entry: JsonObject): PastRun {
   return {
     endedAt: rawTextOf(entry, 'timestamp'),
     trigger: rawTextOf(entry, 'trigger'),
+    by: rawTextOf(entry, 'by'),
     durationMs: typeof entry['duration_ms'] === 'number' ? numberOf(entry, 'duration_ms') : undefined,
     scanned: numberOf(entry, 'scanned'),
     updated: numberOf(entry, 'updated'),

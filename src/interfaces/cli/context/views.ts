@@ -66,6 +66,8 @@ export type PastRun = {
   readonly endedAt: string;
   /** Empty when it is not known. */
   readonly trigger: string;
+  /** Who asked for it; empty if that is not known. */
+  readonly by: string;
   readonly durationMs: number | undefined;
   readonly scanned: number;
   readonly updated: number;

@@ -172,6 +172,12 @@ type Received = {
   readonly session: Recognised | undefined;
 };
 
+/** `browser session (admin)`, `token backup`, `API token` */
+function callerOf(name: string | undefined, isSession: boolean): string {
+  if (isSession) return name === undefined ? 'browser session' : `browser session (${name})`;
+  return name === undefined ? 'API token' : `token ${name}`;
+}
+
 type Answer = (
   received: Pick<Received, 'request' | 'response' | 'address' | 'session'> & { readonly found: Found },
 ) => Promise<void>;
@@ -189,7 +195,11 @@ function createAnswer({ tokens, clock, log }: DoorParts, ignoredInput: IgnoredIn
       if (signedIn !== undefined) renewCookie(raw, response, signedIn);
       ignoredInput.inQuery(route, query, response);
       const reply = new RouteReply(response, route.path);
-      const result = await route.answer({ raw, query, rest, tokenName, sessionId: signedIn?.id, address }, reply);
+      const caller = callerOf(tokenName, signedIn !== undefined);
+      const result = await route.answer(
+        { raw, query, rest, tokenName, caller, sessionId: signedIn?.id, address },
+        reply,
+      );
       if (!(result instanceof RouteReply)) reply.send(result);
     } catch (error) {
       fail(error, response);

@@ -39,6 +39,8 @@ export type RouteRequest = {
   readonly rest: string;
   /** Name of the request's token. Undefined if the token has no name, or none is needed. */
   readonly tokenName: string | undefined;
+  /** The session, token or other way in of the request, in words. */
+  readonly caller: string;
   /** Id of the session, for a request that is signed in by its cookie. */
   readonly sessionId: string | undefined;
   readonly address: string;

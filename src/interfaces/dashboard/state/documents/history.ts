@@ -17,6 +17,8 @@ export type PastRun = Summary & {
   readonly runId: string;
   readonly atMs: number;
   readonly trigger: string;
+  /** Who asked for it; empty if that is not known. */
+  readonly by: string;
   readonly durationMs: number | undefined;
   readonly rolledBack: number;
   readonly wentBack: number;
@@ -63,6 +65,7 @@ export function readHistory(document: unknown): readonly PastRun[] {
       runId: textOf(entry['run_id']),
       atMs,
       trigger: textOf(entry['trigger']),
+      by: textOf(entry['by']),
       durationMs: numberOf(entry['duration_ms']),
       rolledBack: countOf(entry['rolled_back']),
       wentBack: countOf(entry['went_back']),

@@ -40,9 +40,14 @@ export function nextRunWords({ nextRunAtMs, scheduleOff }: Status, nowMs: number
   return `Next run ${when(nextRunAtMs, nowMs)}, in ${duration(nextRunAtMs - nowMs)}.`;
 }
 
-export const triggerWords: Readonly<Record<string, string>> = {
-  schedule: 'by schedule',
-  http: 'by the API',
-  command: 'by command',
-  start: 'at the start',
+/** Who asked for a run: a session, a token, the schedule, the command line. */
+export function askedBy({ by, trigger }: Pick<PastRun, 'by' | 'trigger'>): string {
+  return by || (triggerWords[trigger] ?? trigger);
+}
+
+const triggerWords: Readonly<Record<string, string>> = {
+  schedule: 'schedule',
+  http: 'API',
+  command: 'command line',
+  start: 'start of Upkeep',
 };

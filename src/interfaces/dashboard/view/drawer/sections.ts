@@ -35,7 +35,6 @@ export function versionSection(one: WatchedContainer): Child {
   ];
   const reference = pullReference(one);
   const command = `docker pull ${reference}`;
-  const shown = command.replace(/(sha256:.{12}).*/, '$1…');
   return h(
     'section',
     {},
@@ -43,15 +42,30 @@ export function versionSection(one: WatchedContainer): Child {
     line('Runs', [h('span', {}, one.version || '–')], one.digest, 'the digest'),
     isNewer && line('Available', newer, one.latestDigest, 'the new digest'),
     isNewer && one.candidate !== '' && tagLine(one),
-    reference !== '' &&
-      h(
-        'div',
-        { class: 'code' },
-        h('code', { tabindex: '0', role: 'region', 'aria-label': 'Pull command' }, shown),
-        copyButton(command, 'the pull command'),
-      ),
+    reference !== '' && pullNode(command),
   );
 }
+
+/** Folded: Upkeep pulls images itself, so the command is for those who want to look at one by hand. */
+function pullNode(command: string): HTMLElement {
+  const shown = command.replace(/(sha256:.{12}).*/, '$1…');
+  const node = h(
+    'details',
+    { class: 'by-hand', open: isPullShown },
+    h('summary', {}, 'Pull it by hand'),
+    h(
+      'div',
+      { class: 'code' },
+      h('code', { tabindex: '0', role: 'region', 'aria-label': 'Pull command' }, shown),
+      copyButton(command, 'the pull command'),
+    ),
+  );
+  node.addEventListener('toggle', () => (isPullShown = node.open));
+  return node;
+}
+
+/** Stays when the drawer is painted again. */
+let isPullShown = false;
 
 /** The tag of an update. The update does not change a compose file. */
 function tagLine({ candidate, project }: WatchedContainer): HTMLElement {

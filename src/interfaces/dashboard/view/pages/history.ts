@@ -1,6 +1,6 @@
 import { startAddress, writeAddress } from '../../state/address.ts';
 import type { PastOutcome, PastRun } from '../../state/documents/history.ts';
-import { scheduleWords, triggerWords } from '../../state/telling/runs.ts';
+import { askedBy, scheduleWords } from '../../state/telling/runs.ts';
 import { clock, dayOf, when } from '../../state/words/moments.ts';
 import { withNoBreakSpaces, preciseDuration } from '../../state/words/numbers.ts';
 import { capitalized, plural, uncapitalized } from '../../state/words/sentences.ts';
@@ -98,7 +98,7 @@ function runNode(
     h('span', { class: `day${again ? ' again' : ''}` }, capitalized(dayOf(run.atMs, nowMs))),
     h('span', { class: 'time' }, clock(run.atMs)),
     h('span', { class: 'what' }, ...whatNodes(run)),
-    h('span', { class: 'by' }, triggerWords[run.trigger] ?? run.trigger),
+    h('span', { class: 'by' }, askedBy(run)),
     h('span', { class: 'took' }, run.durationMs === undefined ? '' : preciseDuration(run.durationMs)),
   );
   if (isStill) return h('div', { class: 'run still' }, summary);

@@ -42,14 +42,15 @@ export function rollbackRoute({ settings, service, clock }: HttpParts, runs: Upd
           'The client closed its connection while the rollback was queued, the queue is full, or the service is stopping',
       },
     },
-    answer: async ({ query }, reply) => {
+    answer: async ({ query, request: { caller: by } }, reply) => {
       const { container, forward, async: inBackground, timeout: timeoutMs } = query;
       const name = container?.replace(/^\//, '') ?? '';
       if (name === '')
         throw new HttpError(400, 'invalid query parameter "container": the name of a container is needed');
       const engines = enginesIn(query, service);
       const run: RunRequest = {
-        begin: (onBegin, signal) => service.rollBack([name], signal, { trigger: 'http', forward, onBegin, engines }),
+        begin: (onBegin, signal) =>
+          service.rollBack([name], signal, { trigger: 'http', by, forward, onBegin, engines }),
         isQueued: true,
         inBackground,
         timeoutMs,

@@ -57,7 +57,7 @@ export function updateRoute({ settings, service, clock }: HttpParts, runs: Updat
           'The client closed its connection while the update was queued, the queue is full, or the service is stopping',
       },
     },
-    answer: async ({ query }, reply) => {
+    answer: async ({ query, request: { caller: by } }, reply) => {
       const { image: images, container: containers, async: inBackground, timeout: timeoutMs } = query;
       const { dry_run: isRehearsed, retry_failed: retryFailed, ignore_waves: ignoreWaves, now, approved } = query;
       if (now && images.length + containers.length === 0)
@@ -76,7 +76,7 @@ export function updateRoute({ settings, service, clock }: HttpParts, runs: Updat
           ...replyFields(clock.nowMs()),
         };
       const run: RunRequest = {
-        begin: (onBegin, signal) => service.update({ ...request, trigger: 'http', onBegin }, signal),
+        begin: (onBegin, signal) => service.update({ ...request, trigger: 'http', by, onBegin }, signal),
         isQueued: images.length > 0 || containers.length > 0,
         inBackground,
         timeoutMs,
