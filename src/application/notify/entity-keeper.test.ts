@@ -175,7 +175,14 @@ describe('Install', () => {
     await list({ ...web, staleness: 'held', hold: 'monitor-only', monitorOnly: true, reason: 'Monitored only' });
     expect(now()?.summary).toBe('Monitored only');
     await keeper.install('web', new AbortController().signal);
-    const order = { images: [], containers: ['web'], trigger: 'http', byPerson: true, refuseUnmatched: true };
+    const order = {
+      images: [],
+      containers: ['web'],
+      trigger: 'http',
+      by: 'Home Assistant',
+      byPerson: true,
+      refuseUnmatched: true,
+    };
     expect(application.asked).toEqual([['update', order]]);
     expect(told).toEqual([{ container: 'web', ...result }]);
     expect(now()?.summary).toBe(summary || 'Monitored only');
