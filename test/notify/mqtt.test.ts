@@ -1,7 +1,6 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { connectMqtt, type Incoming } from '../../src/adapters/notify/mqtt/connection.ts';
-import { createDeferred } from '../../src/adapters/notify/mqtt/deferred.ts';
+import { connectMqtt, createDeferred, type Incoming } from '../../src/adapters/notify/mqtt/connection.ts';
 import { startRig } from '../support/notify/notify-rig.ts';
 import { brokerAt } from '../support/notify/scripted-broker.ts';
 import { startBroker } from './broker.ts';

@@ -2,12 +2,14 @@ import { orAborted } from '../../domain/concurrency.ts';
 import type { Message, SendOutcome, Target } from '../../domain/notification/message.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
 import type { Delivery, NotifyDeps, Part, ReadTarget } from './service/service.ts';
-import type { Exchange } from './wire/exchange.ts';
-import { expectAccepted, type AnswerCheck } from './wire/check-answer.ts';
-import { createAcceptedParts } from './wire/accepted-parts.ts';
-import { Refused } from './wire/refused.ts';
-import { createRedaction } from './wire/redaction.ts';
-import { answerText } from './wire/answer-text.ts';
+import { Refused, type Exchange } from './service/exchange.ts';
+import {
+  expectAccepted,
+  createAcceptedParts,
+  createRedaction,
+  answerText,
+  type AnswerCheck,
+} from './service/answer.ts';
 
 type Naming = Pick<Target, 'name' | 'service' | 'wantsRunStart'>;
 

@@ -1,7 +1,7 @@
 import { homeAssistantForm, homeAssistantParameters } from './home-assistant/url.ts';
 import type { Service } from './service/service.ts';
 import { services } from './services/table.ts';
-import type { ParameterTable } from './url/parameters.ts';
+import type { ParameterTable } from './service/parameters.ts';
 
 /** The complete `docs/notifications.md` in Markdown. */
 export function notificationsPage(): string {

@@ -1,17 +1,15 @@
 import { nearest } from '../../domain/text/name-pattern.ts';
 import { describeError } from '../../domain/text/errors.ts';
-import type { Target } from '../../domain/notification/message.ts';
+import { splitLine, splitUrls, type Target } from '../../domain/notification/message.ts';
 import { printable } from '../../domain/text/printable.ts';
 import { homeAssistantParameters, readHomeAssistant, type HomeAssistantSettings } from './home-assistant/url.ts';
 import { openTarget } from './open-target.ts';
 import type { NotifyDeps, ReadTarget, Service } from './service/service.ts';
 import { serviceOf, services } from './services/table.ts';
-import type { ParameterTable } from './url/parameters.ts';
-import { readParts } from './url/parts.ts';
-import { InvalidUrlError } from './url/invalid-url-error.ts';
-import { splitTargetUrls, type NamedUrl } from './url/split-target-urls.ts';
-import { toServiceUrl } from './url/webhooks.ts';
-import { createExchange } from './wire/exchange.ts';
+import type { ParameterTable } from './service/parameters.ts';
+import { readParts, InvalidUrlError, toServiceUrl } from './service/url.ts';
+import { createExchange } from './service/exchange.ts';
+import { readFileSync, statSync } from 'node:fs';
 
 export type ParsedTargets = {
   readonly targets: readonly Target[];
@@ -148,4 +146,43 @@ function unknownKeys(what: string, keys: readonly string[], parameters: Paramete
   const verb = isWord && keys.length === 1 ? 'is' : 'are';
   const known = Object.keys(parameters).join(', ');
   return `Notification target ${what}: ${shown} in its URL ${verb} ignored${known === '' ? '' : `; its keys are ${known}`}`;
+}
+
+/** One URL as the user wrote it, with its name. */
+type NamedUrl = { readonly name: string | undefined; readonly url: string };
+
+/**
+ * The URLs in a value of an option: see `splitUrls`. A value that names a file is replaced by its lines, each with a
+ * target, where `#` begins a comment. Throws the file's error.
+ */
+function splitTargetUrls(value: string): readonly NamedUrl[] {
+  const path = value.trim();
+  const urls = isFile(path) ? linesOf(path).flatMap(splitLine) : splitUrls(value);
+  return urls.map(named);
+}
+
+function named(text: string): NamedUrl {
+  const [, name, url = text] = /^([a-z0-9][\w.-]{0,62})=([a-z][a-z0-9.+-]*:\/\/.*)$/is.exec(text) ?? [];
+  return { name, url };
+}
+
+function isFile(path: string): boolean {
+  if (path === '' || path.includes('://') || path.includes('\0')) return false;
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** A file of a megabyte is not a list of URLs. */
+const longestFile = 1_048_576;
+
+function linesOf(path: string): readonly string[] {
+  if (statSync(path).size > longestFile) throw new Error(`the file is larger than ${longestFile} bytes`);
+  return readFileSync(path, 'utf8')
+    .replace(/^\uFEFF/, '')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'));
 }

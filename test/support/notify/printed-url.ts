@@ -1,7 +1,6 @@
 import { readTarget } from '../../../src/adapters/notify/targets.ts';
-import { readParts, type UrlParts } from '../../../src/adapters/notify/url/parts.ts';
-import { queryPairs, readQuery } from '../../../src/adapters/notify/url/query.ts';
-import { toServiceUrl } from '../../../src/adapters/notify/url/webhooks.ts';
+import { readParts, toServiceUrl, type UrlParts } from '../../../src/adapters/notify/service/url.ts';
+import { queryPairs, readQuery } from '../../../src/adapters/notify/service/service.ts';
 
 /** The URL again as its service has read it, with the same meaning and all secrets. Throws if it cannot be used. */
 export function printedUrl(url: string): string {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createCommands } from './commands.ts';
-import { topicsOf } from './topics.ts';
+import { createCommands } from './home-assistant.ts';
+import { topicsOf } from './payloads.ts';
 
 const topics = topicsOf('homeassistant', 'upkeep', 'h1');
 

@@ -7,7 +7,7 @@ import {
   startScriptedBroker,
 } from '../../../../test/support/notify/scripted-broker.ts';
 import type { ContainerEntity, Entities } from '../../../domain/home-assistant.ts';
-import { createDeferred } from '../mqtt/deferred.ts';
+import { createDeferred } from '../mqtt/connection.ts';
 import { type HomeAssistant, openHomeAssistant, usualWaits } from './home-assistant.ts';
 
 const web: ContainerEntity = {

@@ -1,22 +1,25 @@
 import type { SecureContext } from 'node:tls';
 import type { Entities } from '../../../domain/home-assistant.ts';
-import { connectMqtt, type Incoming, type MqttConnection } from '../mqtt/connection.ts';
-import { createDeferred } from '../mqtt/deferred.ts';
+import { connectMqtt, createDeferred, type Incoming, type MqttConnection } from '../mqtt/connection.ts';
 import type { Publication } from '../mqtt/packets.ts';
-import { createRedaction } from '../wire/redaction.ts';
-import { createCommands } from './commands.ts';
-import { entityIn, wildcardLevel, slug, slugsOf, type Topics, topicsOf } from './topics.ts';
+import { createRedaction } from '../service/answer.ts';
 import {
+  entityIn,
+  wildcardLevel,
+  slug,
+  slugsOf,
+  topicsOf,
   deviceRemovalsOf,
-  type EntityContext,
   eventOf,
   namesIn,
   publicationsOf,
   removalsOf,
+  type Topics,
+  type EntityContext,
   type RequestTold,
 } from './payloads.ts';
-import { forEachConcurrently, delay, oneAtATime } from './async.ts';
 import type { HomeAssistantSettings } from './url.ts';
+import { setTimeout } from 'node:timers/promises';
 
 export type HomeAssistantDeps = {
   readonly version: string;
@@ -331,4 +334,83 @@ export function usualWaits(random: () => number): Waits {
     birthMs: (sinceLastMs) => Math.max(1000 + random() * 4000, minBetweenResendsMs - sinceLastMs),
     selfTestMs: 5000,
   };
+}
+
+type CommandOptions = {
+  readonly topics: Topics;
+  /** The container with the slug; undefined without one. */
+  readonly containerOf: (slugged: string) => string | undefined;
+  readonly nowMs: () => number;
+  readonly onInstall: (container: string) => void;
+  readonly onCheck: () => void;
+};
+
+/** Reads messages of the broker. Everything that is not a current command is ignored. */
+export function createCommands(options: CommandOptions): (message: Incoming) => void {
+  const { topics, containerOf, nowMs, onInstall, onCheck } = options;
+  const lastAtMs = new Map<string, number>();
+  let looks = { sinceMs: -Infinity, count: 0 };
+  return ({ topic, payload, isRetained }) => {
+    // A retained command would be repeated with every connection.
+    if (isRetained) return;
+    if (topic === topics.check) {
+      if (payload === 'check' && isDue(topic)) onCheck();
+      return;
+    }
+    const slugged = wildcardLevel(topics.anyInstall, topic);
+    if (slugged === undefined || payload !== 'install' || !mayLook()) return;
+    const container = containerOf(slugged);
+    if (container !== undefined && isDue(container)) onInstall(container);
+  };
+
+  /** Looking for a container takes time, and a broker can send any number of commands. */
+  function mayLook(): boolean {
+    const now = nowMs();
+    if (now - looks.sinceMs >= 1000 || now < looks.sinceMs) looks = { sinceMs: now, count: 0 };
+    looks.count += 1;
+    return looks.count <= maxLooksPerSecond;
+  }
+
+  /** At most one command for each container in 30 s. */
+  function isDue(key: string): boolean {
+    const now = nowMs();
+    if (now - (lastAtMs.get(key) ?? -Infinity) < betweenMs) return false;
+    if (lastAtMs.size >= commandsMostKnown) lastAtMs.clear();
+    lastAtMs.set(key, now);
+    return true;
+  }
+}
+
+/** More buttons than a person presses. */
+const maxLooksPerSecond = 100;
+
+const betweenMs = 30_000;
+const commandsMostKnown = 10_000;
+
+/** Resolves after `ms`, or at the abort. */
+async function delay(ms: number, signal: AbortSignal): Promise<void> {
+  await setTimeout(ms, undefined, { signal, ref: false }).catch(() => undefined);
+}
+
+/** Starts the work, unless it is still under way. */
+function oneAtATime(work: () => Promise<void>): () => void {
+  let isUnderWay = false;
+  return () => {
+    if (isUnderWay) return;
+    isUnderWay = true;
+    void work().finally(() => (isUnderWay = false));
+  };
+}
+
+/** Runs a bounded number at once. Rejects with the first failure, and starts no more after it. */
+async function forEachConcurrently<Item>(
+  items: readonly Item[],
+  atOnce: number,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const queue = [...items].values();
+  const worker = async (): Promise<void> => {
+    for (const item of queue) await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
 }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { wildcardLevel, slugsOf, topicsOf } from './topics.ts';
+import { wildcardLevel, slugsOf, topicsOf } from './payloads.ts';
 
 test('slugsOf() gives every name another slug, whatever their order, that is one level of a topic', () => {
   const name = fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,8}$/);

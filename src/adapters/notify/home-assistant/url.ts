@@ -1,10 +1,6 @@
-import { essential, flag, text } from '../url/parameters.ts';
-import type { UrlParts } from '../url/parts.ts';
-import { redactedUrl } from '../url/redacted-url.ts';
-import { InvalidUrlError } from '../url/invalid-url-error.ts';
-import { queryPairs, readQuery } from '../url/query.ts';
-import { endpointOf } from '../service/address.ts';
-import { unknownKeysOf } from '../service/service.ts';
+import { essential, flag, text } from '../service/parameters.ts';
+import { InvalidUrlError, endpointOf, type UrlParts } from '../service/url.ts';
+import { redactedUrl, queryPairs, readQuery, unknownKeysOf } from '../service/service.ts';
 
 /** The connection to Home Assistant through its broker. */
 export type HomeAssistantSettings = {

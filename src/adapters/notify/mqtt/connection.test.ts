@@ -7,8 +7,7 @@ import {
   publication,
   startScriptedBroker,
 } from '../../../../test/support/notify/scripted-broker.ts';
-import { connectMqtt } from './connection.ts';
-import { createDeferred } from './deferred.ts';
+import { connectMqtt, createDeferred } from './connection.ts';
 import { keepAliveSeconds } from './packets.ts';
 
 const never = new AbortController().signal;

@@ -2,24 +2,24 @@ import * as net from 'node:net';
 import * as tls from 'node:tls';
 import { createSlots } from '../../../domain/concurrency.ts';
 import { readNetworkError } from '../../http/failure.ts';
-import { Refused } from '../wire/refused.ts';
+import { Refused } from '../service/exchange.ts';
 import {
   acknowledgement,
-  type ConnectOptions,
   connectPacket,
   disconnectPacket,
   keepAliveSeconds,
-  type MqttVersion,
   packetTypes,
   pingPacket,
-  type Publication,
   publishPacket,
   subscribePacket,
+  createPacketReader,
+  type ConnectOptions,
+  type MqttVersion,
+  type Publication,
+  type Allowance,
+  type ReceivedPacket,
 } from './packets.ts';
-import type { Allowance } from './connack.ts';
-import { refusedBy } from './reasons.ts';
-import { createPacketReader, type ReceivedPacket } from './read-packets.ts';
-import { createDeferred } from './deferred.ts';
+import type { SendFailure } from '../../../domain/notification/message.ts';
 
 export type Broker = ConnectOptions & {
   readonly host: string;
@@ -210,4 +210,58 @@ function openSocket({ host, port, secureContext, skipsVerification }: Broker): n
   if (secureContext === undefined) return net.connect({ host, port });
   const servername = net.isIP(host) === 0 ? { servername: host } : {};
   return tls.connect({ host, port, secureContext, rejectUnauthorized: !skipsVerification, ...servername });
+}
+
+/** The failure for a reason code of a broker. */
+function refusedBy(version: MqttVersion, reason: number): Refused {
+  const known = (version === 4 ? reasonsOfMqtt311[reason] : undefined) ?? reasons[reason];
+  const [failure, words] = known ?? ['rejected', 'the broker refused'];
+  return new Refused(failure, `${words} (reason ${reason})`);
+}
+
+type Meaning = readonly [SendFailure, string];
+
+/** https://docs.oasis-open.org/mqtt/mqtt/v5.0/os/mqtt-v5.0-os.html#_Toc3901031 */
+const reasons: Readonly<Record<number, Meaning>> = {
+  0x00: ['network', 'the broker closed the connection'],
+  0x80: ['rejected', 'the broker refused'],
+  0x85: ['rejected', 'the broker does not accept the client id'],
+  0x86: ['auth', 'user or password is wrong'],
+  0x87: ['auth', 'the user may not do that'],
+  0x88: ['network', 'the broker is not available'],
+  0x89: ['network', 'the broker is busy'],
+  0x8b: ['network', 'the broker is shutting down'],
+  0x8e: ['network', 'another client took over the client id'],
+  0x90: ['rejected', 'the broker does not accept the topic'],
+  0x95: ['rejected', 'the message is too long for the broker'],
+  0x97: ['rate', 'a quota of the broker is used up'],
+  0x9a: ['rejected', 'the broker does not support retained messages'],
+  0x9b: ['rejected', 'the broker does not offer that quality of service'],
+  0x9f: ['rate', 'too many connections for the broker'],
+};
+
+/** Of CONNACK and SUBACK in https://docs.oasis-open.org/mqtt/mqtt/v3.1.1/os/mqtt-v3.1.1-os.html */
+const reasonsOfMqtt311: Readonly<Record<number, Meaning>> = {
+  1: ['rejected', 'the broker does not speak MQTT 3.1.1'],
+  2: ['rejected', 'the broker does not accept the client id'],
+  3: ['network', 'the broker is not available'],
+  4: ['auth', 'user or password is wrong'],
+  5: ['auth', 'the user may not do that'],
+  0x80: ['auth', 'the user may not do that'],
+};
+
+type Deferred<Value> = {
+  readonly promise: Promise<Value>;
+  readonly resolve: (value: Value) => void;
+  readonly reject: (error: Error) => void;
+};
+
+/** A promise with its resolve and reject functions. An unhandled rejection is ignored. */
+export function createDeferred<Value>(): Deferred<Value> {
+  let [resolve, reject]: [Deferred<Value>['resolve'], Deferred<Value>['reject']] = [() => undefined, () => undefined];
+  const promise = new Promise<Value>((...both) => {
+    [resolve, reject] = both;
+  });
+  promise.catch(() => undefined);
+  return { promise, resolve, reject };
 }

@@ -4,8 +4,7 @@ import { canaryUrls } from '../../../../test/support/notify/notify-canaries.ts';
 import { startRig, type Received } from '../../../../test/support/notify/notify-rig.ts';
 import { escapeMarkdown } from '../../../domain/notification/upkeep-composer.ts';
 import { services } from '../services/table.ts';
-import { markups, wordsFor, writtenFor, type MarkupName } from './markup.ts';
-import { readMarked } from './marked.ts';
+import { markups, wordsFor, writtenFor, readMarked, type MarkupName } from './markup.ts';
 
 /** Words as registries, logs and names may have them. */
 const hostile: readonly string[] = [
