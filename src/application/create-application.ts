@@ -25,26 +25,24 @@ import {
   createFinalHoldCheck,
 } from './check/decisions.ts';
 import { createTagSightings } from './check/newer.ts';
-import { createBackgroundRepairs } from './recovery/background-repairs.ts';
-import { createRepairNews } from './recovery/repair-news.ts';
-import { createListRepaired } from './update/repair-first.ts';
+import { createBackgroundRepairs, createRepairNews } from './recovery/background-repairs.ts';
+import { createListRepaired, createUpdateLock } from './update/session.ts';
 import { createEngineCache, type FollowOptions } from './inventory/engine-cache.ts';
 import { announceRun, createEventLog, createPublisher } from './events/event-log.ts';
 import { createHistory, eventsOf, type HistoryEntry } from './events/history.ts';
 import { createInventory, createUnwatched, createLastOutcomes } from './inventory/inventory.ts';
 import { createLastChecks, type StoredCheck } from './inventory/last-checks.ts';
-import { createServiceRecovery } from './swarm/recover-services.ts';
+import { createServiceRecovery } from './swarm/follow-service.ts';
 import { planServices } from './swarm/update-services.ts';
 import { createPlanner, staleIn } from './check/make-plan.ts';
 import { createReadiness, createUsability, createStatus } from './inventory/status.ts';
 import { rehearsePlan } from './transaction/run-transaction.ts';
 import { namingForbidden, watchPermissions, whyNotPossible } from './engine/permissions.ts';
 import { shareInfo, shareEvents } from './engine/share-engine.ts';
-import { createRollback } from './rollback/rollback.ts';
+import { createRollback } from './update/rollback.ts';
 import { createScheduler } from './async/scheduler.ts';
 import { createStartTimes, noStartTimes } from './inventory/listing-reader.ts';
 import { createUpdate } from './update/update.ts';
-import { createUpdateLock } from './update/update-lock.ts';
 import { describeError, isBusy } from '../domain/text/errors.ts';
 
 /** Builds the use cases. One lock serves every change of containers, and one publisher serves every event. */

@@ -1,22 +1,34 @@
-import { type ImageLabelsOf, versionFactsOf } from '../../domain/container/lookup.ts';
+import { versionFactsOf, type ImageLabelsOf } from '../../domain/container/lookup.ts';
 import { versionOf } from '../../domain/image/image-labels.ts';
-import { type ContainerSummary, type Image, isAlive, shortId } from '../../domain/container/container.ts';
+import {
+  isAlive,
+  shortId,
+  type ContainerSummary,
+  type Image,
+  type ImageSummary,
+} from '../../domain/container/container.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
-import type { HelperOrder } from '../../domain/self-update/helper.ts';
+import { readHelperOrder, type HelperOrder } from '../../domain/self-update/helper.ts';
 import { logTail } from '../../domain/text/hidden-secrets.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { untag } from '../transaction/open-transaction.ts';
-import { withRecipients } from './recipients.ts';
-import { type Helper, isHelperOf } from './helpers.ts';
-import type { Found } from './find-open.ts';
-import { longestTransactionMs } from './owners.ts';
+import { longestTransactionMs, type Found, type FoundTransaction } from './find-open.ts';
+import {
+  helperMarksOf,
+  helperMarkText,
+  isMarkOf,
+  isHelperName,
+  plainName,
+} from '../../domain/transaction/transaction-names.ts';
+import type { RecoveredTransaction } from '../../domain/run/event.ts';
+import { readLabels } from '../../domain/settings/effective-settings.ts';
 
 /**
  * Removes the helper. Call it before any change to its transaction. Resolves to the reason if the helper is still
  * there.
  */
-export async function dismissHelper(outside: Outside, { container, tag }: Helper): Promise<string | undefined> {
+async function dismissHelper(outside: Outside, { container, tag }: Helper): Promise<string | undefined> {
   const outcome = await outside.engine.removeContainer(container.id);
   if (outcome.kind === 'done' || outcome.kind === 'noop') {
     if (tag !== '') await untag(outside, tag);
@@ -76,7 +88,7 @@ async function concludeHelper(
 const lastMomentsMs = 10_000;
 
 /** The end of its log; empty if it cannot be read. */
-export async function lastWordsOf({ engine }: Outside, id: string): Promise<string> {
+async function lastWordsOf({ engine }: Outside, id: string): Promise<string> {
   try {
     const log = await engine.containerLogs(id, { tail: 5 });
     return logTail(log, (await engine.inspectContainer(id))?.settings.Config.Env ?? []);
@@ -140,4 +152,51 @@ export async function concludeHelpers(
     const isOurs = waiting === own.name || (order.waiting !== undefined && named(waiting) === undefined);
     if (isOver && isOurs) await concludeHelper(outside, helper, { ...conclusion, holder: named(order.name) });
   }
+}
+
+export type Helper = {
+  readonly container: ContainerSummary;
+  readonly order: HelperOrder;
+  /** The tag that marks the helper; empty if it has none. */
+  readonly tag: string;
+};
+
+/**
+ * Names and labels can be forged, so a running helper must have a mark. A stopped helper needs none: it blocks nothing,
+ * and may have stopped before it got a mark.
+ */
+export function helpersIn(
+  { seal }: Pick<Outside, 'seal'>,
+  containers: readonly ContainerSummary[],
+  images: readonly ImageSummary[],
+): readonly Helper[] {
+  const marked = helperMarksOf(images);
+  return containers.flatMap((container) => {
+    const order = isHelperName(container.name) ? readHelperOrder(container.labels) : undefined;
+    if (order === undefined) return [];
+    const mark = marked.find((one) => one.helperId === container.id && isMarkOf(one, order.transaction));
+    if (mark === undefined) return isAlive(container.status) ? [] : [{ container, order, tag: '' }];
+    const isOurs = seal === undefined || seal.verify(helperMarkText(container.id, order.transaction), mark.seal);
+    return isOurs ? [{ container, order, tag: mark.tag }] : [];
+  });
+}
+
+/** Also true if the successor was removed, and the transaction's id is unknown as a result. */
+export function isHelperOf(order: HelperOrder, { id, members }: Pick<FoundTransaction, 'id' | 'members'>): boolean {
+  return id === order.transaction || members.some(({ oldId }) => oldId === order.oldId);
+}
+
+/** Adds the notification targets that labels of the transaction's containers name. */
+export function withRecipients(
+  transaction: RecoveredTransaction,
+  listed: readonly ContainerSummary[],
+  imageLabelsOf: ImageLabelsOf,
+): RecoveredTransaction {
+  const labelled = transaction.containers.flatMap((name) => {
+    // Of an old container and its successor, the older one has the labels of the user.
+    const container = listed.findLast((one) => plainName(one.name) === name);
+    const notify = container && readLabels(container.labels, imageLabelsOf(container)).wishes.notify;
+    return notify === undefined ? [] : [[name, notify] as const];
+  });
+  return labelled.length === 0 ? transaction : { ...transaction, recipients: Object.fromEntries(labelled) };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { RecoveredTransaction } from '../../domain/run/event.ts';
-import { createRepairNews } from './repair-news.ts';
+import { createRepairNews } from './background-repairs.ts';
 
 const failed: RecoveredTransaction = { containers: ['web'], result: 'failed', reason: 'starting "web" failed' };
 const dayMs = 86_400_000;

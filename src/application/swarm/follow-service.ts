@@ -1,24 +1,34 @@
 import { effectiveSettings, readLabels, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import { summaryOfService, type SwarmService } from '../../domain/container/swarm-service.ts';
+import { summaryOfService, digestIn, type SwarmService } from '../../domain/container/swarm-service.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ServiceCallOutcome, Swarm } from '../../domain/outside/engine.ts';
+import type { ServiceCallOutcome, Swarm, FailedServiceVersion } from '../../domain/outside/engine.ts';
 import {
   decideService,
   watchService,
+  isLongProven,
+  openUpdate,
+  isRolledBackBySwarm,
+  versionRolledBackBySwarm,
+  beginWatch,
   type Fault,
   type ServiceFacts,
   type ServiceLimits,
   type ServiceStep,
   type ServiceUpdate,
   type ServiceWatch,
+  type RolledBackVersion,
 } from '../../domain/swarm/decide-service.ts';
+import type { RecoveredTransaction } from '../../domain/run/event.ts';
+import { mapConcurrently } from '../async/concurrency.ts';
+import { listServices, type ServiceListing } from '../engine/listing.ts';
+import type { CheckedContainer } from '../check/checked-container.ts';
 
 export type ServiceEnd = Omit<Extract<ServiceStep, { kind: 'end' }>, 'kind' | 'outcome'> & {
   readonly outcome: Extract<ServiceStep, { kind: 'end' }>['outcome'] | 'unknown' | 'skipped';
 };
 
-export type FollowOrder = {
+type FollowOrder = {
   readonly update: ServiceUpdate;
   readonly watch: ServiceWatch;
   readonly limits: ServiceLimits;
@@ -152,3 +162,167 @@ export function limitsOf(service: SwarmService, settings: ServiceSettings): Serv
 
 /** The swarm counts a task as running once its HEALTHCHECK has passed, so most of the wait is over then. */
 const defaultTimeoutMs = 60_000;
+
+/** Ends updates of services that an earlier process began. Reports each one that needed attention. */
+export type RecoverServices = (signal?: AbortSignal) => Promise<readonly RecoveredTransaction[]>;
+
+/**
+ * Reads the state of each update. With several instances of Upkeep, the first one acts: the swarm accepts only one
+ * change per version of a service.
+ */
+export function createServiceRecovery(outside: Outside, settings: ServiceSettings): RecoverServices {
+  /** Updates whose end this process has seen. */
+  const ended = new Set<string>();
+
+  function noteEnd(id: string): void {
+    if (ended.size >= mostRemembered) ended.clear();
+    ended.add(id);
+  }
+
+  return async (signal) => {
+    const { swarm, clock } = outside;
+    const listing = swarm && (await listServices(outside, signal));
+    if (swarm === undefined || listing === undefined) return [];
+    const open = listing.services.flatMap((service) => {
+      const update = openUpdate(service, clock.nowMs());
+      const isOver = update === undefined || ended.has(update.id) || isKnownToFail(service, update, listing.failures);
+      return isOver ? [] : [{ service, update }];
+    });
+    const settled = await mapConcurrently(open, settings.updateConcurrency, async ({ service, update }) => {
+      const end = await settle({ ...outside, swarm }, settings, service, update, signal);
+      if (end === 'proven' || end.outcome !== 'deferred') noteEnd(update.id);
+      return end === 'proven' ? [] : [asTransaction(service, end)];
+    });
+    const rolledBack = (await rememberRolledBack({ ...outside, swarm }, listing, signal)).filter(
+      ({ service, image }) => !ended.has(`${service.id} ${image}`),
+    );
+    for (const { service, image } of rolledBack) noteEnd(`${service.id} ${image}`);
+    const undone = rolledBack.map(({ service, fault }) =>
+      asTransaction(service, { outcome: 'rolled_back', reason: fault.reason }),
+    );
+    return [...settled.flat(), ...undone];
+  };
+}
+
+const mostRemembered = 10_000;
+
+/** True if the end of the update was reported before: the rollback has ended and the failed version is stored. */
+function isKnownToFail(
+  { id, image }: SwarmService,
+  { to, from }: ServiceUpdate,
+  failures: readonly FailedServiceVersion[],
+): boolean {
+  return image === from && failures.some(({ serviceId, digest }) => serviceId === id && digest === digestIn(to));
+}
+
+async function settle(
+  outside: Omit<Outside, 'swarm'> & { readonly swarm: Swarm },
+  settings: ServiceSettings,
+  service: SwarmService,
+  update: ServiceUpdate,
+  signal: AbortSignal | undefined,
+): Promise<ServiceEnd | 'proven'> {
+  const { swarm, clock } = outside;
+  const limits = limitsOf(service, settings);
+  const { tasks, nodes } = await readService(swarm, service.id, signal);
+  const isForward = service.image === update.to;
+  const isWell = service.update?.state === 'completed' && isForward;
+  if (isWell) {
+    const { nowMs } = await outside.engine.info(signal);
+    if (isLongProven(service, tasks, nodes, { nowMs, windowMs: limits.windowMs })) return 'proven';
+  }
+  const watch = { ...beginWatch({ update: undefined }, [], clock.monotonicMs()), isBegun: true };
+  const end = await followService(outside, { update, watch, limits }, signal);
+  if (end.outcome === 'rolled_back' || end.outcome === 'failed')
+    await rememberFailure(outside, { id: service.id, name: service.name, image: update.to }, end);
+  return end;
+}
+
+const resultOf: Readonly<Record<ServiceEnd['outcome'], RecoveredTransaction['result']>> = {
+  updated: 'finished',
+  rolled_back: 'undone',
+  failed: 'failed',
+  deferred: 'left',
+  skipped: 'left',
+  unknown: 'failed',
+};
+
+function asTransaction(service: SwarmService, { outcome, reason }: ServiceEnd): RecoveredTransaction {
+  const { name } = service;
+  const { notify } = readLabels(summaryOfService(service).labels, {}).wishes;
+  return {
+    containers: [name],
+    kind: 'service',
+    result: resultOf[outcome],
+    reason: reason || 'All tasks of the service run the new version',
+    ...(notify && { recipients: { [name]: notify } }),
+  };
+}
+
+/**
+ * Stores versions that the swarm rolled back while no Upkeep ran, for example of Upkeep's own service. Returns the
+ * newly stored versions.
+ */
+async function rememberRolledBack(
+  outside: Pick<Outside, 'log' | 'clock'> & { readonly swarm: Swarm },
+  { services, nodes, failures }: ServiceListing,
+  signal?: AbortSignal,
+): Promise<readonly (RolledBackVersion & { readonly service: SwarmService })[]> {
+  const candidates = services.filter((service) => isRolledBackBySwarm(service, outside.clock.nowMs()));
+  if (candidates.length === 0) return [];
+  const tasks = await outside.swarm.tasks(
+    candidates.map(({ id }) => id),
+    signal,
+  );
+  const found = candidates.flatMap((service) => {
+    const own = tasks.filter(({ serviceId }) => serviceId === service.id);
+    const version = versionRolledBackBySwarm(service, own, nodes);
+    const isKnown = failures.some(
+      ({ serviceId, digest }) => serviceId === service.id && digest === digestIn(version?.image ?? ''),
+    );
+    return version === undefined || isKnown ? [] : [{ ...version, service }];
+  });
+  for (const { service, image, fault } of found)
+    await rememberFailure(outside, { id: service.id, name: service.name, image }, { fault });
+  return found;
+}
+
+type MaybeSwarm = Pick<Outside, 'swarm' | 'log' | 'clock'>;
+
+/** Stores a version that has failed by its own fault in the swarm, so that no run tries it again. */
+export async function rememberFailure(
+  { swarm, log, clock }: MaybeSwarm,
+  { id, name, image }: { readonly id: string; readonly name: string; readonly image: string },
+  { fault }: Pick<ServiceEnd, 'fault'>,
+): Promise<void> {
+  const digest = digestIn(image);
+  if (swarm === undefined || digest === undefined || fault === undefined || !fault.isImagesOwn) return;
+  const { reason } = fault;
+  const outcome = await swarm.noteFailure({ serviceId: id, serviceName: name, digest, atMs: clock.nowMs(), reason });
+  if (outcome.kind === 'done' || outcome.kind === 'noop') return;
+  const why = { service: name, reason: outcome.message };
+  log.warn('A failed version cannot be stored: only the swarm itself holds it back now', why);
+}
+
+/** Removes failures without effect: the service is gone, its tag has moved, or the version runs. */
+export async function forgetFailures(
+  { swarm, log }: MaybeSwarm,
+  { services, failures }: ServiceListing,
+  checked: readonly Pick<CheckedContainer, 'id' | 'status' | 'latestDigest'>[],
+  updated: ReadonlySet<string>,
+): Promise<void> {
+  if (swarm === undefined || failures.length === 0) return;
+  const present = new Map(services.map((service) => [service.id, service]));
+  const verdicts = new Map(checked.map((one) => [one.id, one]));
+  for (const failure of failures) {
+    const { status = 'unknown', latestDigest } = verdicts.get(failure.serviceId) ?? {};
+    const hasMovedOn = status !== 'unknown' && latestDigest !== undefined && latestDigest !== failure.digest;
+    const service = present.get(failure.serviceId);
+    // While the swarm shows a completed rollback, only this record names the version that failed.
+    const isShown = service?.update?.state === 'rollback_completed';
+    if (service !== undefined && (!hasMovedOn || isShown) && !updated.has(service.id)) continue;
+    const outcome = await swarm.forgetFailure(failure);
+    if (outcome.kind === 'refused')
+      log.debug('A failed version cannot be forgotten', { service: failure.serviceName, reason: outcome.message });
+  }
+}

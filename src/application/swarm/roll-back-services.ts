@@ -20,9 +20,8 @@ import { tryParseImageReference } from '../../domain/image/image-reference.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { needsSignature, whyUnsigned } from '../check/require-signature.ts';
 import { listServices } from '../engine/listing.ts';
-import { forgetFailures, rememberFailure } from './failed-services.ts';
-import { runServices } from './run-services.ts';
-import { ownServiceId } from './update-services.ts';
+import { forgetFailures, rememberFailure } from './follow-service.ts';
+import { runServices, ownServiceId } from './update-services.ts';
 
 /** The services among the names, each with its earlier image. Other names are containers. Throws before any change. */
 export async function findServicesBack(

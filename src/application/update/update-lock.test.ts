@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createUpdateLock } from './update-lock.ts';
+import { createUpdateLock } from './session.ts';
 
 describe('createUpdateLock()', () => {
   test('enterAlone() throws busy while another is in', async () => {

@@ -17,11 +17,11 @@ import type { RemoteImage, VerifiedImage } from '../../domain/outside/registry.t
 import {
   carrierOf,
   isNamedIn,
-  type LastUpdate,
   movedTogether,
   readLastUpdate,
+  type LastUpdate,
 } from '../../domain/recovery/former-version.ts';
-import { type Journal, transactionLabel } from '../../domain/transaction/journal.ts';
+import { transactionLabel, type Journal } from '../../domain/transaction/journal.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { StaleContainer } from '../../domain/plan/update-plan.ts';
 import { imageOf } from '../engine/listing.ts';

@@ -1,23 +1,129 @@
-import { type Container, type ContainerSummary, isAlive, restartPolicyOf } from '../../domain/container/container.ts';
+import { failedVersionsIn, failedVersionsOf } from '../../domain/check/failed-version.ts';
+import { indexImages } from '../../domain/container/lookup.ts';
+import type { RollbackOptions, ContainerOutcome, Session, UpdatePhase } from '../../domain/run/session.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
+import type { StaleContainer, UpdatePlan, PlannedTransaction } from '../../domain/plan/update-plan.ts';
+import {
+  forgetFailures,
+  rememberFailures,
+  announceEnd,
+  announcePhase,
+  announceStart,
+} from '../transaction/outcomes.ts';
+import { listAll } from '../engine/listing.ts';
+import type { InRun } from '../check/checked-container.ts';
+import type { Planner } from '../check/make-plan.ts';
+import { findServicesBack, rollBackServices } from '../swarm/roll-back-services.ts';
+import { withImageVersions, runSession, type UpdateLock } from './session.ts';
+import { runPlan, untouched } from './run-plan.ts';
+import { runTransaction, type RunTransaction } from '../transaction/run-transaction.ts';
+import { findPrevious } from './previous-version.ts';
+import { isAlive, restartPolicyOf, type Container, type ContainerSummary } from '../../domain/container/container.ts';
 import { describeWithRemedy, ServiceError } from '../../domain/text/errors.ts';
 import type { Journal } from '../../domain/transaction/journal.ts';
 import { keptMarksOf } from '../../domain/transaction/transaction-names.ts';
 import { sameRepository, tryParseImageReference } from '../../domain/image/image-reference.ts';
 import { keptAmong, carrierOf, readLastUpdate } from '../../domain/recovery/former-version.ts';
-import type { Outside } from '../../domain/outside/outside.ts';
-import type { ContainerOutcome, UpdatePhase } from '../../domain/run/session.ts';
-import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import type { UpdatePlan, PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { requirePermissions } from '../engine/permissions.ts';
 import { passGate } from '../health/health.ts';
-import { announceEnd, announcePhase, announceStart } from '../transaction/outcomes.ts';
 import { memberFromJournal, opened } from '../transaction/open-transaction.ts';
-import type { RunTransaction } from '../transaction/run-transaction.ts';
 import { transact } from '../transaction/transact.ts';
 
+type RollbackParts = {
+  readonly outside: Outside;
+  readonly settings: ServiceSettings;
+  readonly plan: Planner;
+  readonly lock: UpdateLock;
+};
+
+/**
+ * Undoes the last update with a transaction to the earlier image, which the container's journal names. Containers that
+ * were updated together are rolled back together. If the old container was kept, it replaces the new one.
+ */
+export function createRollback({ outside: world, settings, plan: planner, lock }: RollbackParts) {
+  const outside = announcingRollbacks(world);
+  return async (names: readonly string[], signal?: AbortSignal, order: RollbackOrder = {}): Promise<Session> => {
+    const { trigger = 'command', forward = false } = order;
+    const leave = await lock.enterInTurn(signal);
+    try {
+      const services = await findServicesBack(outside, settings, names, signal);
+      const others = names.filter((name) => !services.some((service) => service.name === name));
+      const previous = await findPrevious(
+        outside,
+        settings,
+        { names: others, forward, suggests: trigger === 'command' },
+        signal,
+      );
+      const rollBack = async (runId: string) => {
+        order.onBegin?.(runId);
+        const { plan } = await planner(previous, await listAll(outside, signal), signal);
+        const perform = returnToKept(await findReturning(outside, plan, signal), runTransaction);
+        const reached = await runPlan(outside, settings, plan, { runId, perform }, signal);
+        const images = indexImages(await outside.engine.listImages());
+        const outcomes = [...reached.values()].map((outcome) => withImageVersions(inWords(outcome), images));
+        await rememberRolledBack(outside, outcomes, trigger);
+        const doors = (plan.doors ?? []).flatMap(({ members }) =>
+          members.map(({ container: { name } }) => ({ name, reason: onlyByHand })),
+        );
+        const refused = [...plan.refused, ...doors].map(({ name, reason }) =>
+          untouched(imageOf(name, previous), 'skipped', reason),
+        );
+        const ofServices = await rollBackServices(outside, settings, services, runId, signal);
+        return [...outcomes, ...refused, ...ofServices.map(inWords)];
+      };
+      return await runSession(outside, { ...order, trigger }, rollBack, order.part?.runId);
+    } finally {
+      leave();
+    }
+  };
+}
+
+const onlyByHand = 'It is the way of Upkeep to the engine, which is rolled back only by hand';
+
+function announcingRollbacks(outside: Outside): Outside {
+  const publish: Outside['publish'] = (event) => {
+    if (event.kind === 'update_started') return outside.publish({ ...event, isRollback: true });
+    return outside.publish(event.kind === 'update_completed' ? { ...event, outcome: inWords(event.outcome) } : event);
+  };
+  return { ...outside, publish };
+}
+
+type RollbackOrder = InRun<RollbackOptions>;
+
+function imageOf(name: string, previous: readonly StaleContainer[]) {
+  return { name, image: previous.find((one) => one.name === name)?.reference ?? '', imageId: '' };
+}
+
+function inWords(outcome: ContainerOutcome): ContainerOutcome {
+  if (outcome.outcome !== 'updated') return outcome;
+  const reason = outcome.reason || 'back to the image from before its last update';
+  return { ...outcome, outcome: 'went_back', reason, isTakenBack: true };
+}
+
+/** Stores that a person went back from these versions. Forgets what is stored about the restored versions. */
+async function rememberRolledBack(
+  outside: Outside,
+  outcomes: readonly ContainerOutcome[],
+  askedBy: string,
+): Promise<void> {
+  const back = outcomes.filter(({ outcome }) => outcome === 'went_back');
+  if (back.length === 0) return;
+  await rememberFailures(
+    outside,
+    back.map(({ name, oldImageId, newImageId }) => ({ name, oldImageId: newImageId, failedImageId: oldImageId })),
+    askedBy,
+  );
+  const remembered = failedVersionsOf(await outside.engine.listImages());
+  const overcome = back.flatMap(({ name, newImageId }) =>
+    failedVersionsIn(remembered, name).filter(({ imageId }) => imageId === newImageId),
+  );
+  await forgetFailures(outside, overcome);
+}
+
 /** Kept containers that stay long enough, by the id of the container that replaced them, with its journal. */
-export type Returning = ReadonlyMap<string, Kept>;
+type Returning = ReadonlyMap<string, Kept>;
 
 type Kept = { readonly old: ContainerSummary; readonly journal: Journal };
 
@@ -26,7 +132,7 @@ type Kept = { readonly old: ContainerSummary; readonly journal: Journal };
  * may write both: an update's mark or the seal of our key shows that an update has kept the container, and its own
  * reference is of the repository whose tag is moved back to its image.
  */
-export async function findReturning(
+async function findReturning(
   { engine, seal }: Outside,
   { transactions }: UpdatePlan,
   signal: AbortSignal | undefined,
@@ -61,7 +167,7 @@ const marginMs = 60_000;
  * Returns to a kept container: reopens the last transaction and undoes it, with the same steps and the same recovery as
  * after a failed version. Other updates are passed to `otherwise`.
  */
-export function returnToKept(returning: Returning, otherwise: RunTransaction): RunTransaction {
+function returnToKept(returning: Returning, otherwise: RunTransaction): RunTransaction {
   return async (outside, settings, planned, context, signal) => {
     const [member] = planned.members;
     const kept = member && returning.get(member.container.id);
