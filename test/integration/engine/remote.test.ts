@@ -73,12 +73,13 @@ describeInLab('an engine that is reached another way', (lab) => {
       const { host, refused, proxy } = await allowing([...forCheck, ...forPodman]);
       const checked = await runUpkeep(['check', '--json', ...host]);
       expect(checked.stdout, checked.stderr).toContain('"update_available": true');
-      expect(refused()).toEqual([]);
+      const questions = refused();
+      expect(questions.filter((call) => !isQuestion(call))).toEqual([]);
       proxy.disarm();
       forbidAllBut(proxy, [...forCheck, ...forUpdate, ...forPodman]);
       const run = await update(host);
       expect(run.stdout, run.stderr).toContain('"outcome": "updated"');
-      expect(refused()).toEqual([]);
+      expect(refused()).toEqual(questions);
     });
 
     test.each([
@@ -129,6 +130,11 @@ describeInLab('an engine that is reached another way', (lab) => {
     return { proxy, refused, host: ['--host', `unix://${socketPath}`] };
   }
 });
+
+/** Whether it asks if a call is permitted, about an object that cannot exist. A check that finds an update asks too. */
+function isQuestion(call: string): boolean {
+  return /0{32}[\da-f]{32}|[?&]fromImage=-&|\/events\?since=1&until=2/.test(call);
+}
 
 function update(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<UpkeepRun> {
   return runUpkeep(['update', '--json', '--health-window', '500ms', ...args], { env });
