@@ -83,21 +83,21 @@ describe('the executable', () => {
       'a bad value',
       ['update', '--stop-timeout', 'soon'],
       {},
-      1,
+      2,
       'Cannot use --stop-timeout "soon": expected a duration',
     ],
     [
       'a bad variable',
       ['update'],
       { WATCHTOWER_CLEANUP: 'ja' },
-      1,
+      2,
       'Cannot use WATCHTOWER_CLEANUP "ja": expected true or false',
     ],
     [
       'a bad image',
       ['check', '--image', 'Not An Image'],
       {},
-      1,
+      2,
       'Cannot use --image "Not An Image": expected image references',
     ],
     [
@@ -111,7 +111,7 @@ describe('the executable', () => {
       'a missing file',
       ['check', '--registry-ca', '/nowhere.pem'],
       {},
-      1,
+      2,
       'Cannot read the file of --registry-ca "/nowhere.pem": there is no such file',
     ],
     [
@@ -167,7 +167,7 @@ describe('the executable', () => {
 
   test('all faults are told at once', async () => {
     const { stderr: err } = await runUpkeep(['update', '--nonsense', '--stop-timeout=x'], {
-      env: { UPKEEP_CLEANUP: 'y' },
+      env: { UPKEEP_CLEANUP: 'maybe' },
     });
     expect(err.match(/^upkeep: Cannot use/gm)).toHaveLength(3);
   });
