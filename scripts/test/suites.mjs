@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { basename } from 'node:path';
 import { changedFiles, filesOf } from './files.mjs';
 
 /**
- * The suites, longest first, so that a short one ends last. A push runs the files in `always`, and a `share` of the
- * others: files that its commit changed first, then files drawn by its commit. `npm test -- --all` runs all.
+ * The suites, longest first, so that a short one ends last. A push runs the files in `always`, one of the `long` files,
+ * which take a minute or more, and a `share` of the others. `npm test -- --all` runs all.
  */
 export const suites = [
-  { name: 'swarm', folder: 'test/swarm', lab: true, share: 1 / 7, always: ['engine-facts.test.ts'] },
-  { name: 'faults', folder: 'test/faults', lab: true, shards: 2, share: 1 / 4, always: ['kill.test.ts'] },
+  { name: 'conformance', folder: 'test/conformance', lab: true, clients: true },
   {
     name: 'integration',
     folder: 'test/integration',
@@ -16,17 +16,38 @@ export const suites = [
     podman: true,
     shards: 2,
     share: 1 / 8,
-    always: ['update.test.ts'],
+    always: ['update'],
+    long: [
+      ...['canary', 'cooldown', 'health-times', 'restraint', 'starting', 'holding-back', 'command-line-on-an-engine'],
+      ...['endless-list', 'one-of-five', 'runtimes', 'socket-proxies', 'fidelity', 'fidelity-random'],
+      ...['first-to-end', 'links-after-a-crash', 'repairs-beside-updates'],
+      ...['hostile-indexes', 'private-registries', 'rate-limits', 'signed-images', 'tag-policies'],
+    ],
   },
-  { name: 'failures', folder: 'test/failures', lab: true, share: 1 / 3 },
-  { name: 'conformance', folder: 'test/conformance', lab: true, clients: true },
-  { name: 'contract', folder: 'test/contract', lab: true },
+  {
+    name: 'faults',
+    folder: 'test/faults',
+    lab: true,
+    shards: 2,
+    share: 1 / 4,
+    always: ['kill'],
+    long: ['itself-on-an-engine', 'door-on-an-engine', 'real-forged-journals', 'real-races', 'decisions'],
+  },
+  {
+    name: 'failures',
+    folder: 'test/failures',
+    lab: true,
+    share: 1 / 4,
+    long: ['permissions', 'real-registries', 'real-refusals'],
+  },
+  { name: 'contract', folder: 'test/contract', lab: true, share: 1, long: ['boot.docker', 'agreement.docker'] },
   { name: 'image', folder: 'test/image', lab: true, image: true },
-  { name: 'browser', folder: 'test/browser', browser: true, share: 1 / 2 },
-  { name: 'proxies', folder: 'test/proxies', proxies: true },
   { name: 'unit', folder: 'src' },
-  { name: 'notify', folder: 'test/notify', receivers: true },
+  { name: 'swarm', folder: 'test/swarm', lab: true, share: 1 / 8, always: ['engine-facts'] },
+  { name: 'browser', folder: 'test/browser', browser: true, share: 1 / 3 },
+  { name: 'proxies', folder: 'test/proxies', proxies: true },
   { name: 'check', ciOnly: true, command: ['node', 'scripts/check.mjs', '--without-tests'] },
+  { name: 'notify', folder: 'test/notify', receivers: true },
   { name: 'built files on Node 22', ciOnly: true, node: 'node-22', command: ['scripts/test/smoke.mjs'] },
   { name: 'built files on Node 24', ciOnly: true, node: 'node-24', command: ['scripts/test/smoke.mjs'] },
 ];
@@ -51,22 +72,21 @@ export function seedOfThisPush(root) {
 }
 
 /**
- * The files named in `always`, and a share of the others, rounded up: changed files first, then in the order of a hash
- * of the seed, so that each file is drawn equally often over many seeds. The fixed number keeps the time of a push
- * constant.
+ * Changed files first, then in the order of a hash of the seed, so that over many seeds each file is drawn as often as
+ * others of its kind. The fixed numbers keep the time of a push constant.
  */
 function drawFiles(suite, seed) {
-  const { folder, share, always = [] } = suite;
+  const { folder, share, always = [], long = [] } = suite;
   if (share === undefined) return suite;
   const all = filesOf(folder);
   const changed = new Set(changedFiles());
   const placeOf = (file) =>
     `${changed.has(file) ? 0 : 1} ${createHash('sha256').update(`${seed} ${file}`).digest('hex')}`;
-  const fixed = all.filter((file) => always.some((name) => file.endsWith(`/${name}`)));
-  const others = all.filter((file) => !fixed.includes(file));
-  const byPlace = others.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
-  const drawn = byPlace.slice(0, Math.ceil(others.length * share));
-  const files = all.filter((file) => fixed.includes(file) || drawn.includes(file));
+  const byPlace = all.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+  const kindOf = (file) => [always, long].findIndex((names) => names.includes(basename(file, '.test.ts')));
+  const [fixed, slow, others] = [0, 1, -1].map((kind) => byPlace.filter((file) => kindOf(file) === kind));
+  const drawn = new Set([...fixed, ...slow.slice(0, 1), ...others.slice(0, Math.ceil(others.length * share))]);
+  const files = all.filter((file) => drawn.has(file));
   return { ...suite, files, leftOut: all.length - files.length };
 }
 

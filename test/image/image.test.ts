@@ -4,6 +4,7 @@ import { catalogue } from '../lab/registry/catalogue.ts';
 import type { Inspected } from '../lab/engine/engine-client.ts';
 import { httpRequest } from '../lab/http.ts';
 import { pushImage } from '../lab/registry/push.ts';
+import { isSampled } from '../support/sampled.ts';
 import { describeImage } from './rig/describe-image.ts';
 import { openImageScene, type ImageScene } from './rig/scene.ts';
 
@@ -52,7 +53,7 @@ describeImage('the image', (lab) => {
       expect(files.split('\n').filter((path) => /node_modules|\.map$|\.ts$/.test(path))).toEqual([]);
     });
 
-    test('two builds make the same layers, also without a cache', async () => {
+    test.runIf(isSampled(0, 3))('two builds make the same layers, also without a cache', async () => {
       await scene.docker('build', '--no-cache', '--tag', 'upkeep-again', '.');
       expect((await factsOf('upkeep-again')).RootFS.Layers).toEqual((await factsOf('upkeep')).RootFS.Layers);
     });
@@ -155,7 +156,8 @@ describeImage('the image', (lab) => {
     return (await engine.inspect('upkeep'))!;
   }
 
-  test('updates itself by way of a helper, with every setting as it was', async () => {
+  // The two take a minute each, so a push runs one of them.
+  test.runIf(isSampled(0, 2))('updates itself by way of a helper, with every setting as it was', async () => {
     await scene.docker('build', '--tag', 'upkeep-next', '--build-arg', 'VERSION=99.0.0', '.');
     const before = await startOldVersion('upkeep-next');
     await scene.logged(`Upkeep itself was updated from ${version} to 99.0.0`);
@@ -166,7 +168,7 @@ describeImage('the image', (lab) => {
     expect(await scene.docker('ps', '--all', '--format', '{{.Names}}')).toBe('upkeep');
   });
 
-  test('takes itself back from a version that does not start', async () => {
+  test.runIf(isSampled(1, 2))('takes itself back from a version that does not start', async () => {
     await scene.derive(
       'upkeep-bad',
       'FROM upkeep',
