@@ -24,7 +24,6 @@ const sharedChunks = [
       'src/application/create-application.ts',
       'src/composition/open-engine.ts',
       'src/composition/run-command.ts',
-      'src/config/engines/engine-host.ts',
       'src/interfaces/cli/cli.ts',
       'src/interfaces/cli/commands/run.ts',
       'src/interfaces/cli/terminal/interrupt.ts',

@@ -68,7 +68,7 @@ function failUnlessReaderWent({ code, message }: NodeJS.ErrnoException): void {
 }
 
 async function printCompletion(operands: readonly string[]): Promise<number> {
-  const { completionFor } = await import('./config/completion/completion.ts');
+  const { completionFor } = await import('./config/completion.ts');
   const completion = completionFor(operands);
   if (completion.kind === 'script') {
     process.stdout.write(completion.text);

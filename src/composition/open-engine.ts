@@ -1,7 +1,7 @@
 import { defined } from '../domain/text/plain-data.ts';
 import type { DockerEngine, DockerEngineOptions } from '../adapters/docker/engine.ts';
 import type { TlsFiles } from '../adapters/docker/transport/connection.ts';
-import { readNamedFile } from '../config/given/secrets.ts';
+import { readNamedFile } from '../config/read/secrets.ts';
 import type { Settings } from '../config/read/process-settings.ts';
 import { ServiceError } from '../domain/text/errors.ts';
 import type { EngineAddress } from '../domain/engine-address.ts';
@@ -27,7 +27,7 @@ export function openEngine(address: EngineAddress, settings: Settings, context: 
 
 /** The only engine: the configured one, else one of the usual sockets. */
 export async function openOnlyEngine(settings: Settings, context: Context): Promise<DockerEngine> {
-  const { findEngineHost } = await import('../config/engines/engine-host.ts');
+  const { findEngineHost } = await import('../config/read/engines.ts');
   const { engine } = settings;
   const [only] = engine.engines;
   const tls = only?.tls === undefined ? engine.tls : tlsOf(only, engine);
@@ -43,7 +43,7 @@ async function connect(
   retries: Pick<DockerEngineOptions, 'longestRetryMs' | 'retryPhase'> = {},
 ): Promise<DockerEngine> {
   const { createDockerEngine } = await import('../adapters/docker/engine.ts');
-  const { sshEnvironment } = await import('../config/engines/engines.ts');
+  const { sshEnvironment } = await import('../config/read/engines.ts');
   const options = { ...defined({ apiVersion, tls }), followsServices: service.swarm, ...retries };
   return createDockerEngine({ host, clock, log, sshEnvironment: sshEnvironment(), ...options });
 }

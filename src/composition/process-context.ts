@@ -31,7 +31,7 @@ export async function openProcessContext(
   { command, settings }: Pick<Command, 'command' | 'settings'>,
   program: Program,
 ): Promise<ProcessContext> {
-  const { setProcessTimeZone } = await import('../config/schedule/local-time-zone.ts');
+  const { setProcessTimeZone } = await import('../config/table/times.ts');
   setProcessTimeZone(settings.service.timeZone);
   const { createTerminal } = await import('../interfaces/cli/terminal/terminal.ts');
   const { createSystemClock } = await import('../adapters/process/clock.ts');

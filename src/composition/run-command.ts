@@ -13,7 +13,7 @@ import type { Settings } from '../config/read/process-settings.ts';
 import { delayed, type ServiceEvent } from '../domain/run/event.ts';
 import { openDemo, openService, reportSwarm, type Service } from './service.ts';
 import { join, dirname } from 'node:path';
-import { decisionCommands, type CommandName } from '../config/declaration/commands.ts';
+import { decisionCommands, type CommandName } from '../config/table/commands.ts';
 import type { readCommands } from '../interfaces/cli/cli.ts';
 import type { Sources } from '../interfaces/cli/context/views.ts';
 import type { Interrupt } from '../interfaces/cli/terminal/interrupt.ts';

@@ -2,13 +2,13 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, test } from 'vitest';
-import { readSchedule } from '../../src/config/schedule/schedule.ts';
+import { readSchedule } from '../../src/config/table/times.ts';
 import { describeInBrowser } from './browser.ts';
 import { home, type HomeContainer, publishNewer } from './home.ts';
 import { type OpenOptions, type OpenPage, row, type Stage, startStage, withoutSharedWorker } from './stage.ts';
 
 /** `npm run screenshots`: every scene of the page, from the whole service, into docs/screenshots. */
-const folder = fileURLToPath(new URL('../../docs/screenshots/', import.meta.url));
+const folder = fileURLToPath(new URL('../../docs/screenshots', import.meta.url));
 
 async function shoot(page: OpenPage, name: string): Promise<void> {
   await page.mouse.move(0, 0);

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { loadConfiguration } from '../read/load.ts';
-import { localTimeZone } from '../schedule/local-time-zone.ts';
-import { isDailyTime, isTimeSpan, readDailyTime, readTimeSpan } from '../schedule/times.ts';
+import { localTimeZone, isDailyTime, isTimeSpan, readDailyTime, readTimeSpan } from '../table/times.ts';
 
 describe('times of the day', () => {
   test.each(['0:00', '08:00', '23:59', ' 8:30 '])('%j is one', (text) => expect(isDailyTime(text)).toBe(true));

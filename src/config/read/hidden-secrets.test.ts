@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Option } from '../declaration/option.ts';
+import type { Option } from '../table/option.ts';
 import { variablesOf } from '../table/environment.ts';
 import { optionEntries } from '../table/options.ts';
 import { loadConfiguration } from './load.ts';

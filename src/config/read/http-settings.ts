@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Given } from '../given/given-options.ts';
+import type { Given } from './command-line.ts';
 import {
   endpointGroups,
   readTokens,
@@ -7,9 +7,9 @@ import {
   type HttpSettings,
   type TokenSource,
 } from '../../domain/settings/http-settings.ts';
-import type { Fault } from '../declaration/fault.ts';
+import type { Fault } from '../table/option.ts';
 import type { OptionValues } from '../table/options.ts';
-import { readFileValue, readNamedFile } from '../given/secrets.ts';
+import { readFileValue, readNamedFile } from './secrets.ts';
 import { shownPath } from '../../domain/text/hidden-secrets.ts';
 
 type Notes = { readonly faults: Fault[]; readonly alarms: string[]; readonly warnings: string[] };

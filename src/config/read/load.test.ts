@@ -3,13 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import { commands, type CommandName } from '../declaration/commands.ts';
+import { commands, type CommandName } from '../table/commands.ts';
 import { variablesOf } from '../table/environment.ts';
-import { refusedValue } from '../declaration/fault.ts';
+import { refusedValue, takesOption, type Option } from '../table/option.ts';
 import { loadConfiguration, type Configuration } from './load.ts';
-import { takesOption, type Option } from '../declaration/option.ts';
-import type { acceptedOptions } from '../table/accepted.ts';
-import { optionEntries, type OptionKey } from '../table/options.ts';
+import { optionEntries, type acceptedOptions, type OptionKey } from '../table/options.ts';
 import type { Settings } from './process-settings.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'upkeep-config-'));

@@ -1,18 +1,20 @@
-import type { Given } from '../given/given-options.ts';
-import type { Fault } from '../declaration/fault.ts';
+import type { Given } from './command-line.ts';
+import type { Fault } from '../table/option.ts';
 import { makeHttpSettings } from './http-settings.ts';
-import { makeNotificationSettings } from '../notifications/make-notification-settings.ts';
-import { engineTls, readEngines } from '../engines/engines.ts';
-import { remoteSettings } from './remote-settings.ts';
+import { makeNotificationSettings } from './notification-settings.ts';
+import { engineTls, readEngines } from './engines.ts';
+import { remoteSettings, outputOptions, requestOptions, type Settings } from './process-settings.ts';
 import { readHelperTask } from '../../domain/self-update/helper.ts';
 import type { OptionKey, OptionValues } from '../table/options.ts';
-import { readNamedFile } from '../given/secrets.ts';
-import { serviceSettings } from './service-settings.ts';
-import { outputOptions, requestOptions, type Settings } from './process-settings.ts';
-import { dockerConfigPath, dockerFolder, podmanAuthFiles } from './docker-config-path.ts';
-import { scheduleJitterOf, scheduleOf, scheduleSource } from './schedule-settings.ts';
+import { readNamedFile } from './secrets.ts';
+import type { Schedule } from '../../domain/run/event.ts';
+import { timeZoneOf, intervalSchedule, namesSecond, readSchedule } from '../table/times.ts';
+import type { ServiceSettings, SelfUpdate } from '../../domain/settings/effective-settings.ts';
+import { serviceOptionEntries, type ServiceOptionValues } from '../../domain/settings/table/service-options.ts';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
-export type SettingsResult = {
+type SettingsResult = {
   readonly settings: Settings;
   readonly faults: readonly Fault[];
   /** Sentences about settings without effect that the user may rely on. */
@@ -109,3 +111,83 @@ function pick<Key extends OptionKey>(values: OptionValues, keys: readonly Key[])
   // Each key with its own value.
   return Object.fromEntries(keys.map((key) => [key, values[key]])) as Pick<OptionValues, Key>;
 }
+
+function scheduleSource({ values, sourceOf }: Given): string | undefined {
+  if (values.schedule !== undefined) return sourceOf('schedule');
+  return sourceOf('intervalMs') === 'intervalMs' ? undefined : sourceOf('intervalMs');
+}
+
+/** Interval and schedule exclude each other, as in the Watchtower family. */
+function scheduleOf({ values, sourceOf }: Given, faults: Fault[]): Schedule {
+  const interval = intervalSchedule(values.intervalMs);
+  if (values.schedule === undefined) return interval;
+  if (sourceOf('intervalMs') !== 'intervalMs') {
+    const message = `Cannot use both ${sourceOf('intervalMs')} and ${sourceOf('schedule')}: both set the time of the next update`;
+    faults.push({ kind: 'value', message });
+  }
+  return readSchedule(values.schedule, timeZoneOf(values)) ?? interval;
+}
+
+/** Milliseconds. A run of many homes at 04:00:00 would be a flood for a registry; a named second is meant. */
+function scheduleJitterOf({ values: { schedule = '', scheduleJitterMs } }: Given): number {
+  return scheduleJitterMs ?? (namesSecond(schedule) ? 0 : defaultJitterMs);
+}
+
+const defaultJitterMs = 30_000;
+
+/**
+ * Settings of the service. Names on the command line select the containers that `run` watches; for other
+ * commands they are the request's filters.
+ */
+function serviceSettings(
+  { command, names, values }: Given,
+  { servesApi }: { readonly servesApi: boolean },
+): ServiceSettings {
+  return {
+    // Each key of the table with the value of its option.
+    ...(Object.fromEntries(serviceOptionEntries.map(([key]) => [key, values[key]])) as ServiceOptionValues),
+    names: command === 'run' ? names : [],
+    selfUpdate: selfUpdate(command, values, servesApi),
+    timeZone: timeZoneOf(values),
+  };
+}
+
+/** Only `run` is started again by a successor. With the HTTP API and published ports it cannot replace itself. */
+function selfUpdate(
+  command: Given['command'],
+  { noSelfUpdate, runOnce }: Given['values'],
+  servesApi: boolean,
+): SelfUpdate {
+  if (command !== 'run' || runOnce) return 'not-by-this-command';
+  if (noSelfUpdate) return 'off';
+  return servesApi ? 'unless-published' : 'on';
+}
+
+/** The places of the Watchtower family and of Docker's own client. `DOCKER_CONFIG` may also name the file itself. */
+function dockerConfigPath({ dockerConfigFolder, homeFolder }: OptionValues): string | undefined {
+  if (dockerConfigFolder?.endsWith('.json')) return dockerConfigFolder;
+  if (dockerConfigFolder !== undefined) return join(dockerConfigFolder, 'config.json');
+  if (existsSync(containerConfig)) return containerConfig;
+  return homeFolder === undefined ? undefined : join(homeFolder, '.docker', 'config.json');
+}
+
+/** Where Podman looks for logins: https://github.com/containers/image/blob/main/docs/containers-auth.json.5.md */
+function podmanAuthFiles(
+  { registryAuthFile, userRuntimeFolder, configHomeFolder, homeFolder }: OptionValues,
+  userId: number | undefined,
+): { readonly chosen: string | undefined; readonly usual: readonly string[] } {
+  const configHome = configHomeFolder ?? (homeFolder && join(homeFolder, '.config'));
+  const folders = [userRuntimeFolder, userId === undefined ? undefined : `/run/containers/${userId}`, configHome];
+  const usual = folders.flatMap((folder, at) => {
+    if (folder === undefined) return [];
+    return at === 1 ? join(folder, 'auth.json') : join(folder, 'containers', 'auth.json');
+  });
+  return { chosen: registryAuthFile, usual };
+}
+
+function dockerFolder(values: OptionValues): string | undefined {
+  const path = dockerConfigPath(values);
+  return path === undefined ? undefined : dirname(path);
+}
+
+const containerConfig = '/config.json';

@@ -5,8 +5,9 @@ import type { NotificationSettings } from '../../domain/notification/message.ts'
 import type { HttpSettings } from '../../domain/settings/http-settings.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import type { OptionValues } from '../table/options.ts';
-import type { RemoteSettings } from './remote-settings.ts';
-import type { EngineCertificates } from '../given/secrets.ts';
+import type { EngineCertificates } from './secrets.ts';
+import type { Given } from './command-line.ts';
+import { refusedValue, type Fault } from '../table/option.ts';
 
 /** All settings of the process, ready to use. */
 export type Settings = {
@@ -24,7 +25,7 @@ export type Settings = {
 };
 
 /** `containers` are the filters of a request, like `images`; both empty: all watched containers. */
-export type RequestSettings = Pick<OptionValues, (typeof requestOptions)[number]> & {
+type RequestSettings = Pick<OptionValues, (typeof requestOptions)[number]> & {
   readonly containers: readonly string[];
 };
 
@@ -49,7 +50,7 @@ export type StateSettings = {
   readonly unsealed: readonly string[];
 };
 
-export type RunSettings = {
+type RunSettings = {
   /**
    * Whether a command was named, or a variable of the Watchtower family is set. Otherwise `run` is the default, and a
    * word may be a mistyped command.
@@ -78,7 +79,7 @@ export type RunSettings = {
   readonly pageOnly: boolean;
 };
 
-export type EngineSettings = {
+type EngineSettings = {
   /** The address of the first engine. Undefined: one of the usual sockets. */
   readonly host: string | undefined;
   /** Several: a fleet. With one or none, its name does not matter. */
@@ -95,9 +96,9 @@ export type EngineSettings = {
 };
 
 /** `text`: the input of `parseWaves`, when there are several engines. */
-export type WaveSettings = { readonly text: string; readonly pauseMs: number };
+type WaveSettings = { readonly text: string; readonly pauseMs: number };
 
-export type RegistrySettings = {
+type RegistrySettings = {
   /** The folder of Docker's config.json; undefined: none. */
   readonly dockerConfigPath: string | undefined;
   /** The user has named that folder, so Podman's usual files come after it. */
@@ -123,13 +124,13 @@ export type RegistrySettings = {
 };
 
 /** URLs of proxies for `http:` and `https:`, and the hosts without a proxy. */
-export type ProxySettings = {
+type ProxySettings = {
   readonly http: string | undefined;
   readonly https: string | undefined;
   readonly no: readonly string[];
 };
 
-export type LogSettings = {
+type LogSettings = {
   readonly level: 'error' | 'warn' | 'info' | 'debug';
   readonly format: 'auto' | 'pretty' | 'json' | 'logfmt';
   /** Log level of a container that could not be checked. */
@@ -137,7 +138,7 @@ export type LogSettings = {
   readonly colour: boolean;
 };
 
-export type OutputSettings = Pick<OptionValues, (typeof outputOptions)[number]> & {
+type OutputSettings = Pick<OptionValues, (typeof outputOptions)[number]> & {
   /** Also false for a terminal that declares no control sequences. */
   readonly colour: boolean;
   /** Whether the terminal, if there is one, can move its cursor. */
@@ -145,3 +146,57 @@ export type OutputSettings = Pick<OptionValues, (typeof outputOptions)[number]> 
 };
 
 export const outputOptions = ['porcelain', 'json', 'exitCode', 'all', 'changed'] as const;
+
+/** The running service. */
+type RemoteSettings = {
+  /** `http://server:8080`, possibly with a path, without a trailing slash. Undefined: none is named. */
+  readonly url: string | undefined;
+  readonly token: string | undefined;
+};
+
+type Notes = { readonly faults: Fault[]; readonly warnings: string[] };
+
+/** Without a service and its folder there are no history and no events, so these commands are refused. */
+export function remoteSettings({ command, values, sourceOf }: Given, { faults, warnings }: Notes): RemoteSettings {
+  const { remoteUrl: url, remoteToken: token } = values;
+  const isAnywhere = url !== undefined || values.stateDir !== undefined;
+  if (!isAnywhere && (command === 'history' || command === 'events')) faults.push(withoutService(command));
+  else if (url === undefined && token !== undefined)
+    warnings.push(`${sourceOf('remoteToken')} has no effect without --url`);
+  for (const [source, value] of [
+    [sourceOf('engineHost'), values.engineHost[0]],
+    [sourceOf('stateDir'), values.stateDir],
+  ] as const)
+    if (url !== undefined && value !== undefined && source.startsWith('-'))
+      warnings.push(`${source} has no effect with --url`);
+  if (url !== undefined && token !== undefined && isPlainRemote(url))
+    warnings.push(
+      `${sourceOf('remoteToken')} is sent to ${sourceOf('remoteUrl')} over plain HTTP, where the network can read it; serve the API over https (--http-api-tls-cert), or reach it through a tunnel`,
+    );
+  if (url?.includes('@') === true) faults.push(refusedValue(sourceOf('remoteUrl'), url, plainAddress, true));
+  // https://www.rfc-editor.org/rfc/rfc6750#section-2.1 and other characters that a header can contain.
+  if (token !== undefined && !/^[\x21-\x7e]+$/.test(token))
+    faults.push(refusedValue(sourceOf('remoteToken'), token, 'one word of ASCII characters', true));
+  return { url: url?.replace(/\/+$/, ''), token };
+}
+
+/** Not over TLS, and not on this machine. */
+function isPlainRemote(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'http:' && !/^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+}
+
+/** A password in an address is not part of the message. */
+const plainAddress = 'an address such as http://server:8080 without a user; --token is for secrets';
+
+function withoutService(command: 'history' | 'events'): Fault {
+  const token = command === 'events' ? 'EVENTS-TOKEN' : 'TOKEN';
+  const message = [
+    `Cannot show ${command} without a running service: name it with --url or UPKEEP_URL,`,
+    `as in "upkeep ${command} --url http://127.0.0.1:8080 --token ${token}"`,
+    `(the service serves them with --http-api-endpoints ${command});`,
+    `on its machine or in its container, --state-dir with its folder is enough`,
+  ].join(' ');
+  return { kind: 'usage', message };
+}

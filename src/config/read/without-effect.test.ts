@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { variablesOf } from '../table/environment.ts';
 import { loadConfiguration } from './load.ts';
-import type { Option } from '../declaration/option.ts';
+import type { Option } from '../table/option.ts';
 import { optionEntries } from '../table/options.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'upkeep-accepted-'));

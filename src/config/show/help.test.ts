@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { commands } from '../declaration/commands.ts';
+import { commands } from '../table/commands.ts';
 import { variablesOf } from '../table/environment.ts';
 import { helpText } from './help.ts';
-import { takesOption } from '../declaration/option.ts';
+import { takesOption } from '../table/option.ts';
 import { optionEntries } from '../table/options.ts';
 
 const everyText = [undefined, ...commands.map((command) => command.name)].flatMap((name) =>

@@ -1,7 +1,6 @@
 import { optionGroups, type OptionGroup } from '../../domain/settings/table/option.ts';
-import { commandNamed, commands, type Command, type CommandName, type ExitCode } from '../declaration/commands.ts';
-import { defaultText, flagText } from '../declaration/option-text.ts';
-import { takesOption, type Option } from '../declaration/option.ts';
+import { commandNamed, commands, type Command, type CommandName, type ExitCode } from '../table/commands.ts';
+import { defaultText, flagText, takesOption, type Option } from '../table/option.ts';
 import { variablesOf } from '../table/environment.ts';
 import { optionEntries } from '../table/options.ts';
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { configurationPage, labelRows } from './reference.ts';
 import { readLabels } from '../../domain/settings/effective-settings.ts';
 import { optionEntries } from '../table/options.ts';
-import { parseValue } from '../read/parse.ts';
+import { parseValue } from '../read/load.ts';
 
 test('docs/configuration.md is what the table of options says (npm run docs writes it)', () => {
   const committed = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');

@@ -1,9 +1,8 @@
 import { dropInPrefix, originalImageLabel, ownPrefix, watchtowerLabel } from '../../domain/image/image-labels.ts';
 import { variablesOf } from '../table/environment.ts';
-import { defaultText, flagText } from '../declaration/option-text.ts';
+import { defaultText, flagText, type Option } from '../table/option.ts';
 import { labelTable } from '../../domain/settings/table/service-options.ts';
 import { optionGroups, type OptionGroup } from '../../domain/settings/table/option.ts';
-import type { Option } from '../declaration/option.ts';
 import { optionEntries } from '../table/options.ts';
 
 /** The complete `docs/configuration.md` in Markdown. */

@@ -2,7 +2,7 @@ import { printValue } from '../../domain/settings/values/label-values.ts';
 import { isPlainPath, withoutSecretParts } from '../../domain/text/hidden-secrets.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
 import { variablesOf } from '../table/environment.ts';
-import type { Option } from '../declaration/option.ts';
+import type { Option } from '../table/option.ts';
 import { optionEntries, type OptionKey, type OptionValues } from '../table/options.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';

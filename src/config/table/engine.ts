@@ -1,7 +1,7 @@
-import { checkingCommands } from '../declaration/commands.ts';
+import { checkingCommands, decisionCommands } from './commands.ts';
 import { mostEngines, parseEngineAddress } from '../../domain/engine-address.ts';
 import { optionTable } from '../../domain/settings/table/option.ts';
-import type { OptionParts } from '../declaration/option.ts';
+import type { OptionParts } from './option.ts';
 
 const commands = [...checkingCommands, 'rollback', 'recover', 'containers'] as const;
 
@@ -18,7 +18,7 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
     placeholder: '[NAME=]URL,…',
     defaultMeaning: "Docker's socket, else Podman's",
     accepts: {
-      // `config/engines/engines.ts` reports a wrong name, with its remedy, and a password, without it.
+      // `config/read/engines.ts` reports a wrong name, with its remedy, and a password, without it.
       test: (text) => {
         const read = parseEngineAddress(text);
         return !('fault' in read) || read.of !== 'address';
@@ -129,5 +129,82 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
     placeholder: 'FOLDER',
     meaning: 'Folder with the socket of a rootless Docker or Podman',
     example: '/run/user/1000',
+  },
+} as const satisfies OptionParts);
+
+const remoteCommands = ['containers', 'history', 'events', 'config', ...decisionCommands] as const;
+
+/** Options of the connection to the HTTP API of a running service. */
+export const remoteOptions = optionTable({ group: 'remote', commands: remoteCommands }, {
+  remoteUrl: {
+    kind: 'text',
+    flag: 'url',
+    placeholder: 'URL',
+    accepts: { test: isBaseUrl, expected: 'an address such as http://server:8080, without query and fragment' },
+    meaning:
+      'URL of the HTTP API of a running service. The flags --host and --state-dir override the variable. For your own certificate authority, set NODE_EXTRA_CA_CERTS to its file',
+    example: 'http://server:8080',
+    isCommon: true,
+  },
+  remoteToken: {
+    kind: 'text',
+    flag: 'token',
+    placeholder: 'TOKEN',
+    mayNameFile: true,
+    secret: true,
+    meaning: 'Token of that service (for events, the events token), or a file with it',
+    example: '/run/secrets/upkeep-token',
+    isCommon: true,
+  },
+} as const satisfies OptionParts);
+
+function isBaseUrl(text: string): boolean {
+  if (!/^https?:\/\/[^/?#]+(?:\/[^?#]*)?$/i.test(text)) return false;
+  return URL.canParse(text);
+}
+
+const stateCommands = ['run', 'update', 'rollback', 'recover'] as const;
+
+/** Options of stored state and of trust in journals. */
+export const stateOptions = optionTable({ group: 'state', commands: stateCommands }, {
+  stateDir: {
+    kind: 'text',
+    flag: 'state-dir',
+    placeholder: 'FOLDER',
+    meaning:
+      'Folder for persistent files: decisions, history, the key of --journal-key-file, notifications that are not sent yet',
+    example: '/data',
+    isCommon: true,
+    commands: [
+      ...stateCommands,
+      'check',
+      'notify',
+      'token',
+      'password',
+      'containers',
+      'history',
+      'events',
+      ...decisionCommands,
+    ],
+  },
+  journalKeyFile: {
+    kind: 'text',
+    flag: 'journal-key-file',
+    placeholder: 'FILE',
+    defaultMeaning: 'journal.key in --state-dir, created on first use',
+    meaning:
+      'Key that seals the journals of updates. An interrupted update is repaired only if it was begun with the same key',
+    example: '/run/secrets/journal-key',
+  },
+  unsealed: {
+    kind: 'list',
+    flag: 'unsealed',
+    env: [],
+    separators: 'comma or space',
+    placeholder: 'NAME',
+    meaning: 'Repair the interrupted update of this container even without a seal',
+    example: 'web',
+    isCommon: true,
+    commands: ['recover'],
   },
 } as const satisfies OptionParts);

@@ -1,6 +1,6 @@
 import { editDistance } from '../../domain/text/name-pattern.ts';
 import { printable } from '../../domain/text/printable.ts';
-import type { Option } from '../declaration/option.ts';
+import type { Option } from './option.ts';
 import { optionEntries } from './options.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -5,7 +5,7 @@ import {
   parseOriginPattern,
 } from '../../domain/settings/http-settings.ts';
 import { optionTable } from '../../domain/settings/table/option.ts';
-import type { OptionParts } from '../declaration/option.ts';
+import type { OptionParts } from './option.ts';
 
 const commands = ['run', 'demo'] as const;
 

@@ -1,6 +1,6 @@
-import { isDailyTime, isTimeSpan } from '../schedule/times.ts';
+import { isDailyTime, isTimeSpan } from './times.ts';
 import { optionTable } from '../../domain/settings/table/option.ts';
-import type { OptionParts } from '../declaration/option.ts';
+import type { OptionParts } from './option.ts';
 
 /**
  * Options of notifications. Most of them belong to the Watchtower family and have the same meaning, so that a setup can

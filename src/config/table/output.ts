@@ -1,6 +1,6 @@
-import { commandsWithSettings } from '../declaration/commands.ts';
+import { commandsWithSettings } from './commands.ts';
 import { optionTable } from '../../domain/settings/table/option.ts';
-import type { OptionParts } from '../declaration/option.ts';
+import type { OptionParts } from './option.ts';
 
 export const outputOptions = optionTable({ group: 'output', commands: commandsWithSettings }, {
   json: {

@@ -1,6 +1,6 @@
-import { checkingCommands } from '../declaration/commands.ts';
+import { checkingCommands } from './commands.ts';
 import { optionTable } from '../../domain/settings/table/option.ts';
-import type { OptionParts } from '../declaration/option.ts';
+import type { OptionParts } from './option.ts';
 
 const commands = [...checkingCommands, 'rollback', 'recover'] as const;
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { variablesOf } from './environment.ts';
-import type { Option } from '../declaration/option.ts';
+import type { Option } from './option.ts';
 import { optionEntries } from './options.ts';
 
 const family = readFileSync(new URL('./watchtower-options.txt', import.meta.url), 'utf8')

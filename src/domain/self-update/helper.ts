@@ -21,7 +21,7 @@ export type HelperOrder = {
   readonly waiting?: string;
 };
 
-/** Set in a helper: its `HelperTask`. `config/table/request.ts` reads it. */
+/** Set in a helper: its `HelperTask`. `config/table/schedule.ts` reads it. */
 export const finishVariable = 'UPKEEP_FINISH_UPDATE';
 
 export type HelperTask = {

@@ -1,6 +1,5 @@
-import type { acceptedOptions } from '../../../src/config/table/accepted.ts';
+import type { acceptedOptions, OptionKey } from '../../../src/config/table/options.ts';
 import { notificationOptions } from '../../../src/config/table/notifications.ts';
-import type { OptionKey } from '../../../src/config/table/options.ts';
 import type { LabelName } from '../../../src/domain/settings/table/service-options.ts';
 
 /** The test that shows the effect on containers of a real engine, or the reason why there is none. */

@@ -1,5 +1,4 @@
-import { commands } from '../../../config/declaration/commands.ts';
-import { nearestCommand } from '../../../config/read/nearest-command.ts';
+import { commands, nearestCommand } from '../../../config/table/commands.ts';
 import { nearest, namePattern } from '../../../domain/text/name-pattern.ts';
 import { describeError, ServiceError } from '../../../domain/text/errors.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';

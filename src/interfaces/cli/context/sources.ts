@@ -132,7 +132,7 @@ async function listContainers(application: Listing, signal: AbortSignal): Promis
 
 const listingTimeoutMs = 60_000;
 
-/** The command line has already been refused: config/read/remote-settings.ts. */
+/** The command line has already been refused: config/read/process-settings.ts. */
 function needsService(what: string): ServiceError {
   return new ServiceError('invalid-input', `Cannot show ${what} without a running service`);
 }

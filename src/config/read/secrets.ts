@@ -1,9 +1,9 @@
-import { accessSync, readFileSync, type Stats, statSync } from 'node:fs';
+import { accessSync, readFileSync, statSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { isPlainPath, pathRemedy, shownPath } from '../../domain/text/hidden-secrets.ts';
 import { codeOf } from '../../domain/text/errors.ts';
 import { quoted } from '../../domain/text/printable.ts';
-import { refusedValue, type Fault, type Read } from '../declaration/fault.ts';
+import { refusedValue, type Fault, type Read } from '../table/option.ts';
 
 /**
  * The trimmed content of the file that the text names, or the text itself if it does not name one. A text that looks

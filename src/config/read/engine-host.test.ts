@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findEngineHost } from './engine-host.ts';
+import { findEngineHost } from './engines.ts';
 
 const nothing = { host: undefined, userRuntimeFolder: undefined };
 const user = { ...nothing, userRuntimeFolder: '/run/user/7' };

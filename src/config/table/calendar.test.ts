@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readCalendar } from './calendar.ts';
+import { readCalendar } from './times.ts';
 
 function slots(pattern: string, zone: string, from: string, count: number): string[] {
   const nextRunAfter = readCalendar(pattern, zone);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { intervalSchedule, readSchedule } from './schedule.ts';
+import { intervalSchedule, readSchedule } from './times.ts';
 
 const first = (text: string, zone = 'UTC') => {
   const schedule = readSchedule(text, zone);

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readSchedule } from './schedule.ts';
-import { wordsOf } from './words.ts';
+import { readSchedule, wordsOf } from './times.ts';
 
 test.each([
   ['0 4 * * *', 'every day at 04:00'],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { loadConfiguration } from './load.ts';
-import { nearestCommand } from './nearest-command.ts';
+import { loadConfiguration } from '../read/load.ts';
+import { nearestCommand } from './commands.ts';
 
 test.each([
   ['logs', 'events'],

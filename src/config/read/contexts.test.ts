@@ -1,10 +1,9 @@
-import { sshEnvironment } from './engines.ts';
+import { sshEnvironment, readContexts } from './engines.ts';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { readContexts } from './contexts.ts';
 
 /** A store as Docker's client writes it. */
 function store(): {
