@@ -34,7 +34,7 @@ export function createEventBus(): EventBus {
  * Longest queue of a listener. A slower listener loses its queue and gets `connected` again, as after a broken
  * connection.
  */
-const longestQueue = 10_000;
+const maxQueue = 10_000;
 
 async function* iterate(
   listeners: Set<(event: EngineEvent) => void>,
@@ -43,7 +43,7 @@ async function* iterate(
   let queue: EngineEvent[] = [{ kind: 'connected' }];
   let wake = () => {};
   const listener = (event: EngineEvent) => {
-    if (queue.length >= longestQueue) queue = [{ kind: 'connected' }];
+    if (queue.length >= maxQueue) queue = [{ kind: 'connected' }];
     queue.push(event);
     wake();
   };

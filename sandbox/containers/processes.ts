@@ -299,7 +299,7 @@ export async function runCommand(
     throw new Refusal(409, `Container ${id} is ${container.state.status}, ${wait}`);
   world.executions.push({ container: name, containerId: id, command, environment, user });
   const { exitCode = 0, output = '', tookMs = 0, hangs = false } = scriptOf(container, command);
-  const tail = output.slice(-mostOutput);
+  const tail = output.slice(-maxOutput);
 
   const over = new AbortController();
   const patience = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]);
@@ -323,7 +323,7 @@ export async function runCommand(
 
 const wait = 'wait until the container is running';
 
-const mostOutput = 65_536;
+const maxOutput = 65_536;
 
 function scriptOf({ behaviour }: SandboxContainer, command: readonly string[]): CommandBehaviour {
   const [program = '', option, line = ''] = command;

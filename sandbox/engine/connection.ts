@@ -210,10 +210,10 @@ function lastLines({ logs, config }: SandboxContainer, tail: number): string {
     .slice(-tail)
     .map((line) => line + end)
     .join('')
-    .slice(-mostLogCharacters);
+    .slice(-maxLogCharacters);
 }
 
-const mostLogCharacters = 65_536;
+const maxLogCharacters = 65_536;
 
 async function waitUntilStopped(world: World, id: string, timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
   const process = findContainer(world, id)?.process;

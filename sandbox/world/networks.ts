@@ -250,7 +250,7 @@ function staticAddress({ IPAMConfig: ipam }: Endpoint): string | undefined {
 
 function freeAddress({ subnet, addresses }: SandboxNetwork): string {
   const [a, b, c = '0'] = subnet.split('.');
-  for (let host = 2; host < mostAddresses; host++) {
+  for (let host = 2; host < maxAddresses; host++) {
     const address = `${a}.${b}.${Number(c) + Math.floor(host / 256)}.${host % 256}`;
     if (!addresses.has(address)) return address;
   }
@@ -258,7 +258,7 @@ function freeAddress({ subnet, addresses }: SandboxNetwork): string {
 }
 
 /** Addresses of a /16, the size of Docker's default networks. */
-const mostAddresses = 65_534;
+const maxAddresses = 65_534;
 
 /**
  * An older Docker derives the last four bytes of the hardware address from the IP address; a newer one chooses them at

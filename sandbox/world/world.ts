@@ -187,11 +187,11 @@ export function emitEvent(
   world.events.emit({ kind, ...event });
   if (kind !== 'container') return;
   world.pastEvents.push({ kind, ...event });
-  if (world.pastEvents.length > mostPastEvents) world.pastEvents.shift();
+  if (world.pastEvents.length > maxPastEvents) world.pastEvents.shift();
 }
 
 /** https://github.com/moby/moby/blob/v28.5.2/daemon/events/events.go */
-const mostPastEvents = 256;
+const maxPastEvents = 256;
 
 /** The engine's event attributes: labels, image, name, and the action's own. */
 export function emitContainerEvent(

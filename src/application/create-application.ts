@@ -344,7 +344,7 @@ function createRepairLoop({ clock, log, repair }: RepairParts): RepairLoop {
 
   async function repairAll(signal: AbortSignal): Promise<void> {
     for (let attempt = 0; isPending && !signal.aborted; attempt += 1) {
-      const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** attempt);
+      const pauseMs = Math.min(maxPauseMs, firstPauseMs * 2 ** attempt);
       await clock.sleep(pauseMs, signal).catch(() => undefined);
       if (signal.aborted) return;
       try {
@@ -377,7 +377,7 @@ function createRepairLoop({ clock, log, repair }: RepairParts): RepairLoop {
 
 const firstPauseMs = 5000;
 /** With the time of one attempt it is less than a minute. */
-const longestPauseMs = 40_000;
+const maxPauseMs = 40_000;
 
 /** One without a seal waits for a person. */
 function isOpen({ result, isPending, reason }: RecoveredTransaction): boolean {

@@ -72,7 +72,7 @@ export async function openFleet(
       settings.service,
       // Named by the swarm's id, because its owner may change.
       memoryOf(`swarm-${id.replaceAll(/[^a-z0-9]/gi, '').slice(0, 64)}`),
-      { longestRetryMs: 60_000 },
+      { maxRetryMs: 60_000 },
     );
   const application = createFleet({
     clock,
@@ -106,7 +106,7 @@ export async function openFleet(
           application: createApplication(outside, settings.service, memoryOf(name), {
             onAnswer: (failure) => onAnswer(name, failure),
             // The event stream is retried every minute and finds a returned engine.
-            longestRetryMs: 600_000,
+            maxRetryMs: 600_000,
             tellsStartTimes: command === 'run' && settings.http.groups.includes('containers'),
             isService: command === 'run' && !settings.run.once,
             goneRetryMs: 600_000,

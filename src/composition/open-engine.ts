@@ -20,7 +20,7 @@ export type NamedEngine = { readonly name: string | undefined; readonly engine: 
 export function openEngine(address: EngineAddress, settings: Settings, context: Context): Promise<DockerEngine> {
   const { engines } = settings.engine;
   return connect({ host: address.host, tls: tlsOf(address, settings.engine) }, settings, context, {
-    longestRetryMs: 60_000,
+    maxRetryMs: 60_000,
     retryPhase: engines.indexOf(address) / engines.length,
   });
 }
@@ -40,7 +40,7 @@ async function connect(
   { host, tls }: { readonly host: string; readonly tls: TlsFiles | undefined },
   { engine: { apiVersion }, service }: Settings,
   { clock, log }: Context,
-  retries: Pick<DockerEngineOptions, 'longestRetryMs' | 'retryPhase'> = {},
+  retries: Pick<DockerEngineOptions, 'maxRetryMs' | 'retryPhase'> = {},
 ): Promise<DockerEngine> {
   const { createDockerEngine } = await import('../adapters/docker/engine.ts');
   const { sshEnvironment } = await import('../config/read/engines.ts');

@@ -45,7 +45,7 @@ export type DockerEngineOptions = {
   readonly maxSockets?: number;
   readonly deadlines?: Partial<Deadlines>;
   /** The longest pause between attempts to reconnect to the events of an engine; default 10 s. */
-  readonly longestRetryMs?: number;
+  readonly maxRetryMs?: number;
   /** The moment of the attempt within that pause, from 0 to 1, so that many engines do not retry at once. */
   readonly retryPhase?: number;
   /** Includes the events of a swarm's services. */
@@ -105,7 +105,7 @@ export function createDockerEngine(options: DockerEngineOptions): DockerEngine {
         signal: AbortSignal.any([signal, closing.signal]),
         onBreak,
         kinds,
-        longestPauseMs: options.longestRetryMs,
+        maxPauseMs: options.maxRetryMs,
         retryPhase: options.retryPhase,
       }),
 

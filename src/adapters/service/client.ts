@@ -204,7 +204,7 @@ async function* follow(
       lostMs = undefined;
       for await (const frame of framesIn(chunks)) {
         lastEventId = frame.id ?? lastEventId;
-        pauseMs = Math.min(Math.max(frame.retryMs ?? pauseMs, shortestPauseMs), longestPauseMs);
+        pauseMs = Math.min(Math.max(frame.retryMs ?? pauseMs, shortestPauseMs), maxPauseMs);
         if (frame.data !== '') yield eventIn(frame, base);
       }
       failure = new ServiceError('service-unreachable', 'The service has ended the stream of events');
@@ -218,13 +218,13 @@ async function* follow(
     if (!wasConnected || isTooLate || !isTransient(failure)) throw failure;
     log.warn('The stream of events is interrupted', { error: describeError(failure) });
     const requestedMs = failure instanceof ServiceError ? (failure.retryAfterMs ?? 0) : 0;
-    await clock.sleep(Math.min(Math.max(pauseMs, requestedMs), longestPauseMs), signal);
+    await clock.sleep(Math.min(Math.max(pauseMs, requestedMs), maxPauseMs), signal);
   }
 }
 
 const usualPauseMs = 5000;
 const shortestPauseMs = 100;
-const longestPauseMs = 60_000;
+const maxPauseMs = 60_000;
 
 function eventIn({ data }: EventFrame, base: string): JsonObject {
   const event = parseJson(data);

@@ -170,11 +170,11 @@ function createCalendar(nextRunAfter: (ms: number) => number | undefined, { nowM
       if (slot === undefined) return;
       kept.add(slot);
       const [oldest] = kept;
-      if (kept.size > mostKept && oldest !== undefined) kept.delete(oldest);
+      if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest);
       slot = nextSlot();
     },
   };
 }
 
 /** Weeks of a schedule with a run every ten minutes. */
-const mostKept = 5000;
+const maxKept = 5000;

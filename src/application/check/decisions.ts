@@ -145,7 +145,7 @@ export function createHoldRules({ timeZone }: Pick<ServiceSettings, 'timeZone'>)
     if (setting === undefined || setting.kind === 'always') return undefined;
     if (setting.kind === 'unreadable') return setting;
     const windows = readBefore.get(setting.text) ?? createWindows(setting.windows, zone);
-    if (readBefore.size >= mostKnown) readBefore.clear();
+    if (readBefore.size >= maxKnown) readBefore.clear();
     readBefore.set(setting.text, windows);
     return windows;
   }
@@ -201,7 +201,7 @@ export function createHoldRules({ timeZone }: Pick<ServiceSettings, 'timeZone'>)
 }
 
 /** Number of different label texts. Fleets have far fewer. */
-const mostKnown = 1000;
+const maxKnown = 1000;
 
 /**
  * Why one of the checked containers must not be replaced now, though its check allowed it: a window has closed, or a
@@ -271,7 +271,7 @@ export function createDecisionStore(store?: SharedRecords<DecisionRecord>): Deci
         unkept = unkept.filter((record) => !over.has(containerOf(record)));
         read = (await store?.read()) ?? read;
       } else {
-        unkept = [...unkept, ...records].slice(-mostUnkept);
+        unkept = [...unkept, ...records].slice(-maxUnkept);
       }
       note();
       return written;
@@ -280,7 +280,7 @@ export function createDecisionStore(store?: SharedRecords<DecisionRecord>): Deci
 }
 
 /** The same limit as for stored decisions. */
-const mostUnkept = 10_000;
+const maxUnkept = 10_000;
 
 function containerOf(record: DecisionRecord): string {
   return record.kind === 'decided' ? record.decision.container : record.container;

@@ -55,7 +55,7 @@ export function createPlanner(outside: ReadOnlyOutside, settings: ServiceSetting
       reason === undefined ? [] : [{ id, name, reason, isDeferred: true }],
     );
     if (stale.length === 0) return { plan: { transactions: [], refused: waiting, restarts: [] }, listing: [] };
-    const isOld = clock.monotonicMs() - listing.begunAt.monotonicMs > longestListingAgeMs;
+    const isOld = clock.monotonicMs() - listing.begunAt.monotonicMs > maxListingAgeMs;
     const { containers: listed, images, listedImages } = isOld ? await listAll(outside, signal) : listing;
     const staleIds = new Set(stale.map(({ id }) => id));
     const { graph, unreadable } = await readGraph(withoutKept(listed), staleIds, signal);
@@ -103,7 +103,7 @@ export function createPlanner(outside: ReadOnlyOutside, settings: ServiceSetting
  * Registries may take long to answer. A container that was created since may depend on one that is replaced, so an
  * older listing is read again.
  */
-const longestListingAgeMs = 5000;
+const maxListingAgeMs = 5000;
 
 /** A successor starts only the container's main process, and no process that `docker exec` started. */
 function ownSelfUpdate({ isMainProcess }: ReadOnlyOutside['instance'], { selfUpdate }: ServiceSettings): SelfUpdate {

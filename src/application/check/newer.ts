@@ -105,7 +105,7 @@ export function createCandidateFinder(
         limited = { unsignedTags: unsigned };
         break;
       }
-      if ((tries += 1) > mostTries) break;
+      if ((tries += 1) > maxTries) break;
       const next = { ...reference, tag: step.tag };
       const image = await imageOf(next, platform, signal);
       if (image === undefined) continue;
@@ -129,7 +129,7 @@ export function createCandidateFinder(
     const [first] = older;
     if (first !== undefined) return { kind: 'none', because: olderImage(first, builtAtMs) };
     if (candidates.length > 0) {
-      const why = `none of the ${Math.min(mostTries, candidates.length)} highest tags has an image for`;
+      const why = `none of the ${Math.min(maxTries, candidates.length)} highest tags has an image for`;
       return { kind: 'none', because: `${why} ${formatPlatform(platform)}` };
     }
     if (isCut) return { kind: 'none', because: cutList(), isCut };
@@ -179,7 +179,7 @@ function tooSlowPatterns(): ServiceError {
 const maxMatchingMs = 3000;
 
 /** A repository that has dropped a platform has no image for it in any newer tag. */
-const mostTries = 5;
+const maxTries = 5;
 
 /** Each takes some requests, which count towards the rate limits of registries. */
 const maxUnsigned = 200;

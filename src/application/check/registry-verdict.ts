@@ -308,7 +308,7 @@ async function judgeMovingTag(
 ): Promise<Verdict> {
   if (held.eligibleAtMs === undefined) return held;
   const since = seenSince(subject, seen);
-  const ripe = eligibleOlderDigests(since ?? seen, subject.inForce.cooldownMs, now.monotonicMs).slice(0, mostTries);
+  const ripe = eligibleOlderDigests(since ?? seen, subject.inForce.cooldownMs, now.monotonicMs).slice(0, maxTries);
   const isOrderKnown = since !== undefined || ripe.length === 0;
   const own = isOrderKnown ? undefined : await engine.inspectImage(subject.imageId, signal);
   for (const sighting of ripe) {
@@ -329,7 +329,7 @@ async function judgeMovingTag(
 }
 
 /** A registry that has deleted the last few versions has deleted older ones too. */
-const mostTries = 3;
+const maxTries = 3;
 
 /** Both clocks for the age of a version, after an answer of its registry. Without a cooldown, those of this machine. */
 export type CooldownClock = (reference: ImageReference, cooldownMs: number) => Now;

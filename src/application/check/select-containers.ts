@@ -138,7 +138,7 @@ function readableReference(references: ContainerReferences, id: string): Contain
 export function stopMatchingInTime(clock: Pick<Clock, 'monotonicMs'>): () => void {
   return limitMatching(
     clock,
-    longestMatchingMs,
+    maxMatchingMs,
     () =>
       new ServiceError('invalid-input', 'Cannot match the containers: the names and patterns take too long', {
         remedy: 'Use fewer or simpler patterns',
@@ -147,7 +147,7 @@ export function stopMatchingInTime(clock: Pick<Clock, 'monotonicMs'>): () => voi
 }
 
 /** A hundred patterns and a thousand containers take 30 ms. */
-const longestMatchingMs = 250;
+const maxMatchingMs = 250;
 
 /**
  * Returns a function to call before each comparison with a pattern, because comparisons block the event loop. It throws

@@ -115,7 +115,7 @@ function createListener(onBreak: OnBreak): {
     listener: {
       onBreak,
       push(event) {
-        if (queue.length >= longestQueue) queue = [{ kind: 'connected' }];
+        if (queue.length >= maxQueue) queue = [{ kind: 'connected' }];
         queue.push(event);
         wake();
       },
@@ -134,7 +134,7 @@ function createListener(onBreak: OnBreak): {
 }
 
 /** A slower listener loses its queue and gets `connected` instead, as after a reconnect. */
-const longestQueue = 10_000;
+const maxQueue = 10_000;
 
 export type AskedEngine = {
   readonly engine: Pick<EngineReader, 'info'>;

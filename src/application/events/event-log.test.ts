@@ -7,9 +7,9 @@ import { createEventLog } from './event-log.ts';
 
 const skipped = (atMs: number): ServiceEvent => ({ kind: 'scan_skipped', trigger: 'schedule', reason: 'busy', atMs });
 
-function createLog(mostEvents?: number) {
+function createLog(maxEvents?: number) {
   const { outside, complaints } = createSandboxScene().startProcess();
-  return { ...createEventLog(outside.log, mostEvents), complaints };
+  return { ...createEventLog(outside.log, maxEvents), complaints };
 }
 
 describe('createEventLog()', () => {

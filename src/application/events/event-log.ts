@@ -29,7 +29,7 @@ export type EventLog = {
 /** Numbers the events that it receives, and keeps the newest. */
 export function createEventLog(
   log: Log,
-  mostEvents = defaultMostEvents,
+  maxEvents = defaultMostEvents,
 ): EventLog & { readonly hear: (event: ServiceEvent) => void } {
   const { publish, subscribe } = createPublisher<LoggedEvent>(log);
   const steps = createPublisher<StepEvent>(log);
@@ -43,7 +43,7 @@ export function createEventLog(
       lastId += 1;
       const logged = { kind: event.kind, id: lastId, event: withoutBulk(event) };
       kept.push(logged);
-      if (kept.length > mostEvents) kept.shift();
+      if (kept.length > maxEvents) kept.shift();
       publish(logged);
     },
     since: (id) => kept.slice(Math.max(0, id - (lastId - kept.length))),

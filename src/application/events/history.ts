@@ -62,7 +62,7 @@ export function createHistory(
   let lastRead: readonly HistoryEntry[] = [];
 
   function keep(entry: HistoryEntry): void {
-    entries = [...entries, entry].slice(-mostEntries);
+    entries = [...entries, entry].slice(-maxEntries);
     if (store !== undefined) written = Promise.all([written, store.append([entry])]);
   }
 
@@ -72,9 +72,9 @@ export function createHistory(
     if (read === lastRead) return;
     lastRead = read;
     const known = new Set(entries.map(({ runId }) => runId));
-    const others = read.slice(-mostEntries).filter(({ runId }) => !known.has(runId));
+    const others = read.slice(-maxEntries).filter(({ runId }) => !known.has(runId));
     const all = [...others, ...entries].toSorted((one, other) => one.timestampMs - other.timestampMs);
-    entries = all.slice(-mostEntries);
+    entries = all.slice(-maxEntries);
     for (const run of others) onOther(run, isEarlier);
   }
 
@@ -116,16 +116,16 @@ export function createHistory(
 function newsIn(containers: readonly ContainerOutcome[]): readonly ContainerOutcome[] {
   return containers
     .filter(({ outcome }) => outcome !== 'fresh')
-    .slice(0, mostContainers)
+    .slice(0, maxContainers)
     .map(({ log, ...outcome }, at) => ({
       ...outcome,
-      reason: printable(outcome.reason, longestReason),
-      ...(log !== undefined && at < mostFailures && { log: endOf(log) }),
+      reason: printable(outcome.reason, maxReason),
+      ...(log !== undefined && at < maxFailures && { log: endOf(log) }),
     }));
 }
 
 function bounded({ error, ...run }: EngineRun): EngineRun {
-  return { ...run, ...(error !== undefined && { error: printable(error, longestReason) }) };
+  return { ...run, ...(error !== undefined && { error: printable(error, maxReason) }) };
 }
 
 /** At most 20 lines and 2,000 characters. */
@@ -134,24 +134,24 @@ function endOf(log: string): string {
 }
 
 const maxBy = 200;
-const mostContainers = 100;
-const mostFailures = 20;
-const longestReason = 500;
+const maxContainers = 100;
+const maxFailures = 20;
+const maxReason = 500;
 
 function failuresIn(containers: readonly ContainerOutcome[]): readonly PastFailure[] {
   return containers
     .filter(({ outcome }) => outcome === 'failed' || outcome === 'rolled_back')
-    .slice(0, mostFailures)
+    .slice(0, maxFailures)
     .map(({ name, engine, outcome, reason }) => ({
       name,
       ...(engine !== undefined && { engine }),
       outcome,
-      reason: printable(reason, longestReason),
+      reason: printable(reason, maxReason),
     }));
 }
 
 /** Limit that docs/http-api.md documents. */
-const mostEntries = 500;
+const maxEntries = 500;
 
 /** Reading again costs one look at the file's size and time. */
 const readAgainMs = 1000;
@@ -183,11 +183,11 @@ const eventOfOutcome: Readonly<Partial<Record<ContainerOutcome['outcome'], 'upda
 
 /** The entries of the last 90 days, at most the newest 10,000, oldest first. The file keeps only these. */
 export function compactHistory(entries: readonly HistoryEntry[], nowMs: number): readonly HistoryEntry[] {
-  return entries.filter(({ timestampMs }) => timestampMs > nowMs - longestMs).slice(-mostKept);
+  return entries.filter(({ timestampMs }) => timestampMs > nowMs - longestMs).slice(-maxKept);
 }
 
 const longestMs = 90 * 86_400_000;
-const mostKept = 10_000;
+const maxKept = 10_000;
 
 /** Reads an entry of the file. Undefined for any other value. */
 export function readHistoryEntry(value: unknown): HistoryEntry | undefined {

@@ -219,7 +219,7 @@ export function chooseEngines<Each extends { readonly name: string }>(
       {
         remedy:
           near === undefined
-            ? `the engines are ${known.slice(0, mostNames).join(', ')}${known.length > mostNames ? ' and others' : ''}`
+            ? `the engines are ${known.slice(0, maxNames).join(', ')}${known.length > maxNames ? ' and others' : ''}`
             : `did you mean ${quoted(near)}?`,
       },
     );
@@ -228,7 +228,7 @@ export function chooseEngines<Each extends { readonly name: string }>(
 }
 
 const why = 'no engine has this name';
-const mostNames = 10;
+const maxNames = 10;
 
 /** Resolves once the engine is listed or known to be unreachable. Its cache continues to follow the engine. */
 export async function followMember(

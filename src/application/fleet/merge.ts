@@ -42,8 +42,8 @@ export function failureOfAll(answers: readonly Answer<unknown>[], verb: string):
   const isBusy = ({ run }: Answer<unknown>) => run.result === 'busy';
   if (answers.length < 2 || answers.every(isBusy)) return first?.error;
   const runs = runsOf(answers);
-  const all = runs.slice(0, mostNamed).map(({ name, error }) => `${name}: ${error}`);
-  const more = runs.length > mostNamed ? `; and ${runs.length - mostNamed} more` : '';
+  const all = runs.slice(0, maxNamed).map(({ name, error }) => `${name}: ${error}`);
+  const more = runs.length > maxNamed ? `; and ${runs.length - maxNamed} more` : '';
   const message = `Cannot ${verb}: no engine could be worked on: ${all.join('; ')}${more}`;
   return new ServiceError(answers.some(isBusy) ? 'busy' : firstCode(answers), message);
 }
@@ -53,7 +53,7 @@ function firstCode(answers: readonly Answer<unknown>[]): ErrorCode {
   return failure?.code ?? 'engine-unreachable';
 }
 
-const mostNamed = 5;
+const maxNamed = 5;
 
 /** The containers of the last listing, for an engine that could not be worked on. */
 function lastListed({ member }: Answer<unknown>, { containers, images }: Request): readonly TrackedContainer[] {

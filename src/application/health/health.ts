@@ -176,10 +176,10 @@ function unhealthyWords({ state: { health, healthOutput }, settings }: Container
 
 /** Probe output for a reason: one line, bounded, and without secrets, because it is kept in the history. */
 function probeWords(output: string, { Config }: ContainerSettings): string {
-  return printable(hideSecrets(output, Config.Env ?? []).trim(), longestProbeWords);
+  return printable(hideSecrets(output, Config.Env ?? []).trim(), maxProbeWords);
 }
 
-const longestProbeWords = 300;
+const maxProbeWords = 300;
 
 /**
  * After a crash of Upkeep, the time that a successor has already been up counts. It does not count if the clock was set
@@ -367,7 +367,7 @@ export function stopAndHealthPolicyOf(
   const config = container?.settings.Config;
   const wishes: Partial<LabelValues> = container === undefined ? {} : labelValuesOf(container);
   const own = config?.StopTimeout ?? undefined;
-  const ownStopTimeoutMs = own === undefined ? settings.stopTimeoutMs : Math.min(own, longestStopSeconds) * 1000;
+  const ownStopTimeoutMs = own === undefined ? settings.stopTimeoutMs : Math.min(own, maxStopSeconds) * 1000;
   const effective = effectiveSettings({ ...settings, stopTimeoutMs: ownStopTimeoutMs }, wishes);
   const seconds = effective.stopTimeoutMs / 1000;
   return {
@@ -383,7 +383,7 @@ export function stopAndHealthPolicyOf(
 }
 
 /** A stop without a waiting caller may exceed its timeout by two seconds. */
-export function longestPendingStopMs({ timeoutSeconds }: StopAndHealthPolicy['stop']): number {
+export function maxPendingStopMs({ timeoutSeconds }: StopAndHealthPolicy['stop']): number {
   return (timeoutSeconds + 2) * 1000;
 }
 
@@ -391,4 +391,4 @@ export function longestPendingStopMs({ timeoutSeconds }: StopAndHealthPolicy['st
 const endlessStopSeconds = 600;
 
 /** The stop timeout in a container's own configuration may be years, and may come from the image. */
-const longestStopSeconds = longestWaitMs / 1000;
+const maxStopSeconds = longestWaitMs / 1000;

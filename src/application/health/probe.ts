@@ -38,7 +38,7 @@ export async function askProbe(
       const order = { command: ['sh', '-c', probe.command], environment: [], user: undefined };
       const outcome = await outside.engine.runCommand(container.id, {
         ...order,
-        timeoutMs: Math.min(timeoutMs, longestExecMs),
+        timeoutMs: Math.min(timeoutMs, maxExecMs),
       });
       return whyNotEnded(outcome, container);
     }
@@ -47,7 +47,7 @@ export async function askProbe(
       const { holder, route } = await findRoute(outside, container);
       const address = addressOf(holder, route);
       if (address === undefined) return 'it has no address';
-      const question = { address, port: probe.port, timeoutMs: Math.min(timeoutMs, longestAskMs) };
+      const question = { address, port: probe.port, timeoutMs: Math.min(timeoutMs, maxAskMs) };
       return whyNotAnswered(
         await outside.prober.probe(probe.kind === 'tcp' ? question : { ...question, path: probe.path }),
       );
@@ -61,10 +61,10 @@ export function titleOfProbe(probe: HealthProbe): string {
 }
 
 /** Far longer than a healthy answer takes. */
-const longestAskMs = 5000;
+const maxAskMs = 5000;
 
 /** A command takes time to start. One that hangs keeps running in the container. */
-const longestExecMs = 30_000;
+const maxExecMs = 30_000;
 
 function whyNotAnswered(answer: ProbeResult): ProbeFailure {
   switch (answer.kind) {
@@ -83,8 +83,8 @@ function whyNotEnded(outcome: CommandOutcome, { settings: { Config } }: Containe
   switch (outcome.kind) {
     case 'ended': {
       if (outcome.exitCode === 0) return undefined;
-      const output = hideSecrets(outcome.output.slice(-mostOutput), Config.Env ?? []).trim();
-      return `the command ended with code ${outcome.exitCode}${output === '' ? '' : ` (${printable(output, mostWords)})`}`;
+      const output = hideSecrets(outcome.output.slice(-maxOutput), Config.Env ?? []).trim();
+      return `the command ended with code ${outcome.exitCode}${output === '' ? '' : ` (${printable(output, maxWords)})`}`;
     }
     case 'timed-out':
       return 'the command did not end in time';
@@ -95,9 +95,9 @@ function whyNotEnded(outcome: CommandOutcome, { settings: { Config } }: Containe
   }
 }
 
-const mostOutput = 4096;
+const maxOutput = 4096;
 
-const mostWords = 300;
+const maxWords = 300;
 
 type FoundRoute = { readonly holder: Container; readonly route: ProbeRoute };
 
@@ -123,7 +123,7 @@ async function findRoute(outside: Outside, container: Container, signal?: AbortS
 /** The container itself, or the one whose network it shares. */
 async function holderOfNetwork({ engine }: Outside, container: Container, signal?: AbortSignal): Promise<Container> {
   let holder = container;
-  for (let steps = 0; steps < mostSteps; steps += 1) {
+  for (let steps = 0; steps < maxSteps; steps += 1) {
     const target = /^container:(.+)$/.exec(holder.settings.HostConfig.NetworkMode ?? '')?.[1];
     const next = target === undefined ? undefined : await engine.inspectContainer(target, signal);
     if (next === undefined) break;
@@ -133,7 +133,7 @@ async function holderOfNetwork({ engine }: Outside, container: Container, signal
 }
 
 /** Engines allow chains of shared networks. Longer chains are not in use. */
-const mostSteps = 4;
+const maxSteps = 4;
 
 function addressOf(holder: Container, route: ProbeRoute): string | undefined {
   if (route.kind === 'none') return undefined;

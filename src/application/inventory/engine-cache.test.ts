@@ -21,7 +21,7 @@ test('an engine that returns after hours is listed soon, also if its first answe
     failures -= 1;
     return failures < 0 ? engine.listContainers(...asked) : Promise.reject(away);
   };
-  const retries = { longestRetryMs: 600_000, goneRetryMs: 600_000 };
+  const retries = { maxRetryMs: 600_000, goneRetryMs: 600_000 };
   const cache = createEngineCache({ ...outside, engine: { ...engine, events, listContainers } }, retries);
   onTestFinished(() => cache.close());
   void cache.follow();

@@ -9,7 +9,7 @@ export type FollowOptions = {
   /** Called with the result of every reading; undefined after a success. */
   readonly onAnswer?: (failure: unknown) => void;
   /** The longest pause between two attempts to list an unreachable engine. Pauses are short again after a reconnect. */
-  readonly longestRetryMs?: number;
+  readonly maxRetryMs?: number;
   /**
    * The longest pause while the engine's event stream is unreachable too. The pause ends when the stream can be
    * reached. Absent: pauses do not depend on events.
@@ -42,7 +42,7 @@ type EngineCache = {
  */
 export function createEngineCache(
   outside: Pick<ReadOnlyOutside, 'engine' | 'swarm' | 'clock' | 'log'>,
-  { onAnswer = () => {}, longestRetryMs = 5000, goneRetryMs }: FollowOptions = {},
+  { onAnswer = () => {}, maxRetryMs = 5000, goneRetryMs }: FollowOptions = {},
   startTimes = noStartTimes,
 ): EngineCache {
   const { engine, clock, log } = outside;
@@ -65,7 +65,7 @@ export function createEngineCache(
   let retries = 0;
   const pauseUntilReached = () => {
     reached = new AbortController();
-    const oftenMs = Math.min(firstRetryMs * 2 ** retries, longestRetryMs);
+    const oftenMs = Math.min(firstRetryMs * 2 ** retries, maxRetryMs);
     retries += 1;
     const ms = isGone && goneRetryMs !== undefined ? goneRetryMs : oftenMs;
     return clock.sleep(ms, AbortSignal.any([signal, reached.signal])).catch(() => undefined);
@@ -246,14 +246,14 @@ export function createListingStaleness(
     failure() {
       // Events of objects that may not be listed show nothing.
       if (isConnected && !isBehind && failed?.code !== 'engine-denied') return undefined;
-      const isLate = inDoubtSinceMs !== undefined && monotonicMs() - inDoubtSinceMs > longestDoubtMs;
+      const isLate = inDoubtSinceMs !== undefined && monotonicMs() - inDoubtSinceMs > maxDoubtMs;
       return failed ?? (isLate ? engineSilent() : undefined);
     },
   };
 }
 
 /** A listing takes less than a second. A stream that is reopened within this time causes no failure. */
-const longestDoubtMs = 2000;
+const maxDoubtMs = 2000;
 
 function unreachable(cause: unknown): ServiceError {
   return new ServiceError('engine-unreachable', 'Cannot list containers: the engine cannot be reached', { cause });
@@ -325,7 +325,7 @@ function createTaskRechecks(pause: () => Promise<void>, read: () => void): TaskR
   let remaining = 0;
   let isWaiting = false;
   return {
-    noteEvent: () => void (remaining = mostReads),
+    noteEvent: () => void (remaining = maxReads),
     noteRead({ services = [] }) {
       if (isWaiting || remaining === 0 || !services.some(isShort)) return;
       remaining -= 1;
@@ -339,7 +339,7 @@ function createTaskRechecks(pause: () => Promise<void>, read: () => void): TaskR
 }
 
 /** After this many, a service with too few tasks is only read with the full listing. */
-const mostReads = 15;
+const maxReads = 15;
 
 function isShort({ service: { count } }: ListedService): boolean {
   return count !== undefined && count.running < count.wanted;
@@ -403,7 +403,7 @@ function createChanges(): Changes {
       });
     },
     take() {
-      const taken = { ...reading, all: reading.all || reading.containers.size > mostOneByOne };
+      const taken = { ...reading, all: reading.all || reading.containers.size > maxOneByOne };
       reading = nothing();
       return taken;
     },
@@ -411,7 +411,7 @@ function createChanges(): Changes {
 }
 
 /** A longer list of ids makes a request longer than engines accept, and one whole list is cheaper. */
-const mostOneByOne = 100;
+const maxOneByOne = 100;
 
 /**
  * Actions that change no list. Some arrive many times a second:

@@ -295,7 +295,7 @@ export function createLastOutcomes(): LastOutcomes {
     // The reason and log of a failure stay known while later runs only find the container held back.
     if (outcome.verdict !== undefined && byKey.has(entryKeyOf(outcome))) return;
     revision += 1;
-    putNewest(byKey, entryKeyOf(outcome), { outcome, atMs, runId }, mostRemembered);
+    putNewest(byKey, entryKeyOf(outcome), { outcome, atMs, runId }, maxRemembered);
   }
 
   return {
@@ -321,4 +321,4 @@ export function createLastOutcomes(): LastOutcomes {
   };
 }
 
-const mostRemembered = 10_000;
+const maxRemembered = 10_000;

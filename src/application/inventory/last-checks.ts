@@ -83,7 +83,7 @@ export function createLastChecks(keep: (changed: readonly StoredCheck[]) => void
       if (known === undefined) continue;
       const { eligibleAtMs: _, ...check } = known.check;
       const checked = known.checked && { checked: withRolledBack(known.checked) };
-      putNewest(map, key, { ...known, ...checked, check: { ...check, ...rolledBack } }, mostRemembered);
+      putNewest(map, key, { ...known, ...checked, check: { ...check, ...rolledBack } }, maxRemembered);
     }
     keepNow([entryKeyOf(named)]);
   }
@@ -98,7 +98,7 @@ export function createLastChecks(keep: (changed: readonly StoredCheck[]) => void
     const latestDigest = byName.get(key)?.check.latestDigest || oldDigest;
     const newer = from === undefined ? {} : { latestVersion: from };
     const check = { ...notChecked, ...wentBack, ...newer, latestDigest, checkedAtMs: atMs };
-    putNewest(byName, key, { image: familiar(image), imageId, check }, mostRemembered);
+    putNewest(byName, key, { image: familiar(image), imageId, check }, maxRemembered);
     keepNow([key]);
     // A kept container comes back with its old id, whose stored result is outdated.
     for (const [id, { checked }] of byId) if (checked?.name === name) byId.delete(id);
@@ -116,15 +116,15 @@ export function createLastChecks(keep: (changed: readonly StoredCheck[]) => void
   return {
     restore(stored) {
       revision += 1;
-      for (const { key, ...known } of stored) if (!byName.has(key)) putNewest(byName, key, known, mostRemembered);
+      for (const { key, ...known } of stored) if (!byName.has(key)) putNewest(byName, key, known, maxRemembered);
     },
     noteChecked(containers, atMs) {
       revision += 1;
       for (const container of containers) {
         const { id, image, imageId } = container;
         const known = { image, imageId, check: checkOf(container, of(container), atMs), checked: container };
-        putNewest(byId, id, known, mostRemembered);
-        putNewest(byName, entryKeyOf(container), known, mostRemembered);
+        putNewest(byId, id, known, maxRemembered);
+        putNewest(byName, entryKeyOf(container), known, maxRemembered);
       }
       keepNow(containers.map(entryKeyOf));
     },
@@ -147,7 +147,7 @@ export function createLastChecks(keep: (changed: readonly StoredCheck[]) => void
       // A service keeps its id, and its image need not be on this engine.
       if (imageId === '' && containerId !== undefined) byId.delete(containerId);
       const check = { ...notChecked, ...found, checkedAtMs: event.atMs };
-      putNewest(byName, key, { image, imageId, check }, mostRemembered);
+      putNewest(byName, key, { image, imageId, check }, maxRemembered);
       keepNow([key]);
     },
     of,
@@ -211,7 +211,7 @@ type Known = {
 };
 
 /** More containers than an engine runs. Beyond it, the result of the longest unchecked container is dropped. */
-const mostRemembered = 10_000;
+const maxRemembered = 10_000;
 
 export const notChecked: LastCheck = {
   staleness: undefined,

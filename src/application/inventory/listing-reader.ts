@@ -41,7 +41,7 @@ export function createListingReader(outside: Pick<ReadOnlyOutside, 'engine' | 's
 
   async function readImages({ all, images }: Reading, listing: EngineListing, signal: AbortSignal) {
     const unknown = unlistedImages(listing, listing.images);
-    if (!all && !images && unknown.length <= mostInspected)
+    if (!all && !images && unknown.length <= maxInspected)
       return unknown.length === 0 ? listing : await addImages(listing, listing.images, unknown, signal);
     const listed = await engine.listImages(signal);
     absentImages = new Set();
@@ -103,7 +103,7 @@ export function createListingReader(outside: Pick<ReadOnlyOutside, 'engine' | 's
 const imagesAtOnce = 4;
 
 /** More unknown images than this are listed together with all others. */
-const mostInspected = 20;
+const maxInspected = 20;
 
 function summaryOf({ id, tags, digests, labels, isConfigUnknown }: ImageSummary): ImageSummary {
   return { id, tags, digests, ...(labels && { labels }), ...(isConfigUnknown && { isConfigUnknown }) };

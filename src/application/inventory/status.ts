@@ -133,7 +133,7 @@ export function createReadiness({
     const passed = (ms: number) => clock.sleep(ms, answered.signal).catch(() => undefined);
     const asked: Promise<void>[] = [];
     try {
-      for (let waitedMs = 0; waitedMs < longestWaitMs; waitedMs += askAgainMs) {
+      for (let waitedMs = 0; waitedMs < maxWaitMs; waitedMs += askAgainMs) {
         asked.push(engine.ping(late.signal));
         const isAnswered = await Promise.race([Promise.any(asked).then(() => true), passed(askAgainMs)]);
         if (isAnswered === true) return;
@@ -198,6 +198,6 @@ const noId = '0'.repeat(64);
 const noImage = 'upkeep-absent:none';
 
 /** Limit that `/readyz` documents: docs/http-api.md. */
-const longestWaitMs = 5000;
+const maxWaitMs = 5000;
 
 const askAgainMs = 1000;

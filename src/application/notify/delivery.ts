@@ -175,7 +175,7 @@ function startSender({ target, outbox, counts, retryMs, clock, log, chance }: Se
   /** A target that neither answers nor fails in its promised time counts as unreachable. */
   async function send(message: OutboxEntry['message']): Promise<SendOutcome> {
     const answered = new AbortController();
-    const tooLate = clock.sleep(longestAttemptMs, answered.signal).then(
+    const tooLate = clock.sleep(maxAttemptMs, answered.signal).then(
       () => unanswered,
       () => unanswered,
     );
@@ -235,7 +235,7 @@ function startSender({ target, outbox, counts, retryMs, clock, log, chance }: Se
 }
 
 /** The longest time that a target promises to need, with a margin. */
-const longestAttemptMs = 15_000;
+const maxAttemptMs = 15_000;
 
 const unanswered: SendOutcome = { kind: 'failed', failure: 'network', reason: 'there was no answer in time' };
 

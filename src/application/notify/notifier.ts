@@ -67,7 +67,7 @@ export async function openNotifications(parts: NotificationParts): Promise<Notif
     async close() {
       // An engine that does not answer must not block the message about it.
       const settled = new AbortController();
-      const late = clock.sleep(mostLookingUpMs, settled.signal).then(
+      const late = clock.sleep(maxLookingUpMs, settled.signal).then(
         () => closing.abort(),
         () => undefined,
       );
@@ -80,7 +80,7 @@ export async function openNotifications(parts: NotificationParts): Promise<Notif
 }
 
 /** Time for reading labels of images after the process was told to stop. */
-const mostLookingUpMs = 500;
+const maxLookingUpMs = 500;
 
 export type ComposerParts = Pick<WatchtowerTextOptions, 'hostname' | 'timeZone' | 'onTemplateFailure'>;
 
@@ -199,7 +199,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
   async function imageLabelsOf({ containers }: Pick<RunFacts, 'containers'>): Promise<RunFacts['imageLabels']> {
     const tried = containers.filter(({ outcome }) => outcome === 'updated' || outcome === 'rolled_back');
     const images = tried.flatMap(({ oldImageId, newImageId }) => [newImageId, oldImageId]).filter((id) => id !== '');
-    const ids = [...new Set(images)].slice(0, mostImages);
+    const ids = [...new Set(images)].slice(0, maxImages);
     const labels = await Promise.all(ids.map(async (id) => [id, (await labelsOfImage(id)) ?? {}] as const));
     return new Map(labels);
   }
@@ -264,7 +264,7 @@ function isWebhook({ service }: Target): boolean {
 const emptyDraft: Draft = { title: '', text: 'Nothing new', level: 'info', lines: [] };
 
 /** Versions and links of more images are too long to read. */
-const mostImages = 100;
+const maxImages = 100;
 
 /** Splits a run into one for each container with something to report. */
 function splitByContainer(facts: RunFacts): readonly RunFacts[] {
@@ -350,7 +350,7 @@ function collectRuns(onEnd: (run: CollectedRun) => void): (event: ServiceEvent) 
     if (event.kind === 'scan_started') {
       const { runId, purpose, trigger, atMs: startedAtMs } = event;
       const run = { runId, purpose, trigger, startedAtMs, recipients: {}, checked: [], steps: [], removedImages: [] };
-      return putNewest(open, runId, run, mostOpen);
+      return putNewest(open, runId, run, maxOpen);
     }
     const run = 'runId' in event ? open.get(event.runId) : undefined;
     if (run === undefined) return;
@@ -390,7 +390,7 @@ function collectRuns(onEnd: (run: CollectedRun) => void): (event: ServiceEvent) 
 }
 
 /** Checks by the API run beside the one update. Runs without an end must not pile up. */
-const mostOpen = 100;
+const maxOpen = 100;
 
 /** A check changes nothing: a newer version is reported as available. */
 function outcomeOfCheck({

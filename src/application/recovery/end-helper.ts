@@ -13,7 +13,7 @@ import { logTail } from '../../domain/text/hidden-secrets.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { untag } from '../transaction/open-transaction.ts';
-import { longestTransactionMs, type Found, type FoundTransaction } from './find-open.ts';
+import { maxTransactionMs, type Found, type FoundTransaction } from './find-open.ts';
 import {
   helperMarksOf,
   helperMarkText,
@@ -120,7 +120,7 @@ export async function whyHelperKept(
 ): Promise<string | undefined> {
   const { container, order } = helper;
   const hasBegun = holder?.id !== order.oldId;
-  const isOverdue = waitedMs > (hasBegun ? longestTransactionMs : longestTakeUpMs);
+  const isOverdue = waitedMs > (hasBegun ? maxTransactionMs : maxTakeUpMs);
   if (isAlive(container.status) && !isOverdue) return `its helper "${container.name}" is updating it`;
   const words = await lastWordsOf(outside, container.id);
   const why = await dismissHelper(outside, helper);
@@ -131,7 +131,7 @@ export async function whyHelperKept(
 }
 
 /** A container starts within seconds, even on a small machine under load. */
-const longestTakeUpMs = 120_000;
+const maxTakeUpMs = 120_000;
 
 /** Concludes the helpers that our own container waits for: its own, and those of doors that nobody else waits for. */
 export async function concludeHelpers(

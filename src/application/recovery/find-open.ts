@@ -218,7 +218,7 @@ function suspectsAmong(
 }
 
 /** Longer than any transaction: the longest stop and the longest health check together. */
-export const longestTransactionMs = 2 * 3_600_000;
+export const maxTransactionMs = 2 * 3_600_000;
 
 export type OwnerVerdict = {
   readonly reason: string;
@@ -244,8 +244,8 @@ export async function whyNotOurs(
   if (state === 'alive') return atWork;
   if (state !== 'unknown') return undefined;
   if (ownerContainer !== '') return (await runsInAnother(outside, ownerContainer, createdAtMs)) ? atWork : undefined;
-  const { lastSignMs, longestPauseMs } = await lastActivity(outside, settings, transaction);
-  const waitMs = lastSignMs + longestPauseMs - nowMs;
+  const { lastSignMs, maxPauseMs } = await lastActivity(outside, settings, transaction);
+  const waitMs = lastSignMs + maxPauseMs - nowMs;
   if (lastSignMs > nowMs || waitMs <= 0) return undefined;
   const when = formatDuration(Math.ceil(waitMs / 1000) * 1000);
   return {
@@ -272,7 +272,7 @@ type Signs = {
   /** The last change to one of its containers, by the engine's clock. */
   readonly lastSignMs: number;
   /** The longest time that an owner waits without a change. */
-  readonly longestPauseMs: number;
+  readonly maxPauseMs: number;
 };
 
 async function lastActivity(
@@ -289,13 +289,13 @@ async function lastActivity(
     const { startedAt, finishedAt } = container.state;
     const times = [Date.parse(startedAt), Date.parse(finishedAt)].filter((time) => time > 0);
     lastSignMs = Math.max(lastSignMs, container.createdAtMs, ...times);
-    patienceMs = Math.max(patienceMs, longestWaitMs(container, settings));
+    patienceMs = Math.max(patienceMs, maxWaitMs(container, settings));
   }
-  return { lastSignMs, longestPauseMs: patienceMs + marginMs };
+  return { lastSignMs, maxPauseMs: patienceMs + marginMs };
 }
 
 /** The longest wait for a stop or a health check. Hooks have their own timeouts, which are usually short. */
-function longestWaitMs(container: Container, settings: ServiceSettings): number {
+function maxWaitMs(container: Container, settings: ServiceSettings): number {
   const stopAndHealth = stopAndHealthPolicyOf(container, settings);
   const proofMs = Math.max(
     stopAndHealth.gateWindowMs,

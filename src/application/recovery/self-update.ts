@@ -82,8 +82,8 @@ export async function awaitDoorHelper(
     } catch (error) {
       log.debug('The state of the helper cannot be read', { error: describeError(error) });
     }
-    if (nowMs - heardMs > longestSilenceMs)
-      return { result: 'none', words: `the engine is not back after ${longestSilenceMs / 60_000} minutes` };
+    if (nowMs - heardMs > maxSilenceMs)
+      return { result: 'none', words: `the engine is not back after ${maxSilenceMs / 60_000} minutes` };
   }
   return { result: 'none', words: '' };
 }
@@ -94,7 +94,7 @@ function readsTransaction(container: Container | undefined, transaction: string)
 }
 
 /** As long as an update waits for a silent engine. */
-const longestSilenceMs = 600_000;
+const maxSilenceMs = 600_000;
 
 /** False when there is nothing left to wait for. */
 async function pause({ clock }: Outside, signal: AbortSignal | undefined): Promise<boolean> {

@@ -69,7 +69,7 @@ export async function followService(
       if (signal?.aborted) continue;
       if (!(error instanceof ServiceError)) throw error;
       unreadSinceMs ??= clock.monotonicMs();
-      if (clock.monotonicMs() - unreadSinceMs >= longestUnreadMs) {
+      if (clock.monotonicMs() - unreadSinceMs >= maxUnreadMs) {
         return {
           outcome: watch.isBegun ? 'unknown' : 'skipped',
           reason: `The swarm cannot be read: ${describeError(error)}`,
@@ -87,7 +87,7 @@ export async function followService(
           : { ...step, ...withRequestedReason(step, requested) };
       case 'update': {
         if (begin === undefined) return { outcome: 'deferred', reason: 'A repair does not begin an update' };
-        if (updateCalls === mostTries)
+        if (updateCalls === maxTries)
           return { outcome: 'deferred', reason: 'Somebody else keeps changing the service' };
         updateCalls += 1;
         const outcome = await begin(facts.service as SwarmService);
@@ -100,7 +100,7 @@ export async function followService(
       }
       case 'go back': {
         const { kind: _, ...fault } = step;
-        if (rollbackCalls === mostTries) {
+        if (rollbackCalls === maxTries) {
           return { outcome: 'failed', reason: `${fault.reason}; the swarm did not roll it back`, fault };
         }
         rollbackCalls += 1;
@@ -126,9 +126,9 @@ export async function followService(
 const readEveryMs = 400;
 
 /** A swarm that has lost its leader answers again after 20 s, if a majority of its managers still runs. */
-const longestUnreadMs = 120_000;
+const maxUnreadMs = 120_000;
 
-const mostTries = 3;
+const maxTries = 3;
 
 /** A service with its tasks and nodes. */
 export async function readService(
@@ -175,7 +175,7 @@ export function createServiceRecovery(outside: Outside, settings: ServiceSetting
   const ended = new Set<string>();
 
   function noteEnd(id: string): void {
-    if (ended.size >= mostRemembered) ended.clear();
+    if (ended.size >= maxRemembered) ended.clear();
     ended.add(id);
   }
 
@@ -204,7 +204,7 @@ export function createServiceRecovery(outside: Outside, settings: ServiceSetting
   };
 }
 
-const mostRemembered = 10_000;
+const maxRemembered = 10_000;
 
 /** True if the end of the update was reported before: the rollback has ended and the failed version is stored. */
 function isKnownToFail(

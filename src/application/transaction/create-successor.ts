@@ -103,7 +103,7 @@ async function holderOfLock(
   { name, oldId }: Member,
 ): Promise<'updater' | 'stranger' | 'unclear'> {
   let holder = await engine.inspectContainer(successorName(name));
-  for (let looks = 1; holder === undefined && looks < mostLooks; looks += 1) {
+  for (let looks = 1; holder === undefined && looks < maxLooks; looks += 1) {
     await clock.sleep(betweenLooksMs);
     holder = await engine.inspectContainer(successorName(name));
   }
@@ -115,7 +115,7 @@ async function holderOfLock(
 
 const betweenLooksMs = 200;
 
-const mostLooks = 10;
+const maxLooks = 10;
 
 type RecipeParts = {
   readonly prepared: PreparedTransaction;

@@ -292,7 +292,7 @@ function createPruneWatch({ engine, clock, log }: Outside) {
       const { nowMs } = await engine.info();
       return await engine.hasPruned({
         sinceMs: nowMs - (clock.monotonicMs() - sinceMs) - clockErrorMs,
-        untilMs: nowMs + longestPruneMs,
+        untilMs: nowMs + maxPruneMs,
       });
     } catch (error) {
       log.debug('The engine does not show whether it has pruned containers', { error: describeError(error) });
@@ -342,7 +342,7 @@ function isLost(
 }
 
 /** The engine announces a prune at its end, after some hundred containers. */
-const longestPruneMs = 10_000;
+const maxPruneMs = 10_000;
 
 /** The engine's clock is known to within the time of one request, whose deadline this is. */
 const clockErrorMs = 30_000;
@@ -414,7 +414,7 @@ async function eventsOf({ engine, log }: Outside, ids: readonly string[]): Promi
     const { nowMs } = await engine.info();
     return await engine.pastEvents({
       ids,
-      sinceMs: nowMs - longestAgoMs,
+      sinceMs: nowMs - maxAgoMs,
       untilMs: nowMs + (ids.length > 1 ? settlingMs : alreadyNoticedMs),
     });
   } catch (error) {
@@ -424,7 +424,7 @@ async function eventsOf({ engine, log }: Outside, ids: readonly string[]): Promi
 }
 
 /** Longer than any health gate. The containers belong to this transaction, so they have no older events. */
-const longestAgoMs = 2 * 3_600_000;
+const maxAgoMs = 2 * 3_600_000;
 
 /** An engine notices an exit some milliseconds later, and two exits in any order. */
 const settlingMs = 250;

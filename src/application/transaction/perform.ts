@@ -15,7 +15,7 @@ import {
   type StepContext,
 } from './create-successor.ts';
 import {
-  longestPendingStopMs,
+  maxPendingStopMs,
   stopAndHealthPolicyOf,
   endedAndGone,
   passGate,
@@ -95,7 +95,7 @@ const performers: { readonly [K in StepKind]: (context: StepContext, step: StepO
       : tellAfterUpdate(context, id, memberOf(id, context.transaction)?.name ?? ''),
   waitOutPendingStop: async ({ outside, settings }, { id }) => {
     const { stop } = stopAndHealthPolicyOf(await outside.engine.inspectContainer(id), settings);
-    await outside.engine.waitUntilStopped(id, longestPendingStopMs(stop));
+    await outside.engine.waitUntilStopped(id, maxPendingStopMs(stop));
     return { kind: 'done' };
   },
   tag: ({ outside }, { imageId, reference }) => outside.engine.tagImage(imageId, reference),
@@ -439,7 +439,7 @@ async function passCompletion(
   const { engine } = outside;
   const first = await engine.inspectContainer(id);
   if (first === undefined) return vanished;
-  const limitMs = stopAndHealthPolicyOf(first, settings).gateTimeoutMs ?? longestWorkMs;
+  const limitMs = stopAndHealthPolicyOf(first, settings).gateTimeoutMs ?? maxWorkMs;
   const wasSeenWell = isAlive(first.state.status);
   try {
     await engine.waitUntilStopped(id, limitMs, signal);
@@ -458,4 +458,4 @@ async function passCompletion(
  * Used without a health timeout. A database migration needs many minutes; a job without progress must not block for a
  * day.
  */
-const longestWorkMs = 1_800_000;
+const maxWorkMs = 1_800_000;

@@ -48,16 +48,16 @@ describe('the wait for health', () => {
     for (const name of six) scene.registry.store.publish(`${name}:1`, { version: '2' });
     const { session, events } = await update(scene, { canary: false, ...settings });
     expect(Object.values(outcomes(session))).toEqual(six.map(() => 'updated'));
-    let [under, most, working, mostWorking] = [0, 0, 0, 0];
+    let [under, most, working, maxWorking] = [0, 0, 0, 0];
     for (const event of events) {
       if (event.kind === 'update_started') {
         most = Math.max(most, (under += 1));
-        mostWorking = Math.max(mostWorking, (working += 1));
+        maxWorking = Math.max(maxWorking, (working += 1));
       }
       if (event.kind === 'phase_entered' && event.phase === 'checking health') working -= 1;
       if (event.kind === 'update_completed') under -= 1;
     }
-    return [most, mostWorking];
+    return [most, maxWorking];
   }
 
   test('holds no place: others begin meanwhile, never more at once than there are places', async () => {

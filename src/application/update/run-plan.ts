@@ -16,7 +16,7 @@ import { fetchImage, foreignPlatform, type ImagesAhead, type ImageAhead } from '
 import { createSlots, mapConcurrently } from '../async/concurrency.ts';
 import { runTransaction, type RunTransaction, type TransactionRun } from '../transaction/run-transaction.ts';
 import { isAlive, type Container } from '../../domain/container/container.ts';
-import { healthDeadlineMs, passGate, stopAndHealthPolicyOf, longestPendingStopMs } from '../health/health.ts';
+import { healthDeadlineMs, passGate, stopAndHealthPolicyOf, maxPendingStopMs } from '../health/health.ts';
 import { announceEnd, announcePhase, announceStart } from '../transaction/outcomes.ts';
 import { createStopTimes } from '../transaction/open-transaction.ts';
 import { addTo } from '../../domain/text/plain-data.ts';
@@ -194,12 +194,12 @@ async function whyNotHealthy(
     if (stopAndHealthPolicyOf(container, settings).ignoresHealthcheck) return undefined;
     if (container.state.health === 'unhealthy') return 'must be healthy and is not';
     if (container.state.health !== 'starting') return undefined;
-    if (clock.monotonicMs() - begunAtMs >= longestStartMs(container, settings)) return 'did not become healthy in time';
+    if (clock.monotonicMs() - begunAtMs >= maxStartMs(container, settings)) return 'did not become healthy in time';
     await clock.sleep(pollMs, signal);
   }
 }
 
-function longestStartMs(container: Container, settings: ServiceSettings): number {
+function maxStartMs(container: Container, settings: ServiceSettings): number {
   return healthDeadlineMs(container.settings.Config.Healthcheck, stopAndHealthPolicyOf(container, settings));
 }
 
@@ -276,7 +276,7 @@ async function restartAndProve(outside: Outside, settings: ServiceSettings, cont
   const stopTimes = createStopTimes();
   await stopTimes.note(outside, id);
   const outcome = await engine.restartContainer(id, stop);
-  if (outcome.kind === 'unknown') await engine.waitUntilStopped(id, longestPendingStopMs(stop));
+  if (outcome.kind === 'unknown') await engine.waitUntilStopped(id, maxPendingStopMs(stop));
   const now = await engine.inspectContainer(id);
   if (now !== undefined && !isAlive(now.state.status)) await engine.startContainer(id);
   const message = 'message' in outcome ? outcome.message : '';

@@ -148,8 +148,8 @@ export function createUpdateLock(): UpdateLock {
   function enter(purpose: typeof heldFor, signal: AbortSignal | undefined): Promise<Leave> {
     if (signal?.aborted) return Promise.reject(stoppedError(signal, 'update'));
     if (heldFor === undefined) return Promise.resolve(take(purpose));
-    if (queue.length >= longestQueue) {
-      return Promise.reject(new ServiceError('busy', `Cannot update: ${longestQueue} updates are waiting already`));
+    if (queue.length >= maxQueue) {
+      return Promise.reject(new ServiceError('busy', `Cannot update: ${maxQueue} updates are waiting already`));
     }
     return new Promise((resolve, reject) => {
       const begin = () => {
@@ -177,7 +177,7 @@ export function createUpdateLock(): UpdateLock {
 }
 
 /** More callers than a client with 60 requests a minute can have waiting in ten minutes. */
-const longestQueue = 1000;
+const maxQueue = 1000;
 
 /** Lists the engine for a run, after the repair of interrupted updates. Throws a `ServiceError`. */
 export type ListRepaired = (signal?: AbortSignal) => Promise<Listing>;

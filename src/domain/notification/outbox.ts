@@ -326,13 +326,13 @@ type FailedAttempt = {
 export function nextAttemptAtMs(attempt: FailedAttempt, retryMs: number): number | undefined {
   const { failure, retryAfterMs, attempts, createdAtMs, nowMs, chance } = attempt;
   if (attempts >= mostAttempts[failure] || nowMs - createdAtMs >= giveUpAfterMs) return undefined;
-  if (retryAfterMs !== undefined) return nowMs + Math.min(longestPauseMs, Math.max(0, retryAfterMs));
-  const doubled = Math.min(longestPauseMs, retryMs * 2 ** Math.min(attempts - 1, 20));
+  if (retryAfterMs !== undefined) return nowMs + Math.min(maxPauseMs, Math.max(0, retryAfterMs));
+  const doubled = Math.min(maxPauseMs, retryMs * 2 ** Math.min(attempts - 1, 20));
   return nowMs + Math.round(doubled * (0.9 + 0.2 * chance));
 }
 
 /** The longest pause between two attempts, whatever the service asks for. After an outage, messages arrive soon. */
-const longestPauseMs = 30 * 60_000;
+const maxPauseMs = 30 * 60_000;
 
 /** An older message is given up. A service that is down over a weekend still gets its messages. */
 const giveUpAfterMs = 3 * 86_400_000;

@@ -115,7 +115,7 @@ export function createFleetScene({
   const inForce = { ...defaultSettings, gateWindowMs: 1000, swarm: watchesServices, ...settings };
   const prober = Object.values(engines)[0]?.sandbox.prober ?? fail('with a prober');
   const openSwarm: SwarmOptions['open'] = ({ node }) =>
-    createApplication({ ...world, ...node, prober }, inForce, {}, { longestRetryMs: 60_000 });
+    createApplication({ ...world, ...node, prober }, inForce, {}, { maxRetryMs: 60_000 });
   const application = createFleet({
     ...(watchesServices && {
       services: {
@@ -141,7 +141,7 @@ export function createFleetScene({
           { ...world, engine, prober: sandbox.prober, engineName: name },
           inForce,
           memoryOf(name),
-          { onAnswer: (failure) => onAnswer(name, failure), longestRetryMs: 600_000, goneRetryMs: 600_000 },
+          { onAnswer: (failure) => onAnswer(name, failure), maxRetryMs: 600_000, goneRetryMs: 600_000 },
         ),
       })),
   });

@@ -132,12 +132,12 @@ async function stopSignal(client: Client, { signal }: StopOptions): Promise<stri
 /** https://docs.docker.com/reference/cli/docker/container/stop/ */
 const engineStopSeconds = 10;
 /** Used for a container with `StopTimeout: -1`, which means no limit. */
-const longestStopSeconds = 3_600;
+const maxStopSeconds = 3_600;
 
 async function ownStopSeconds(client: Client, id: string): Promise<number> {
   const container = await inspectContainer(client, id).catch(() => undefined);
   const own = container?.settings.Config.StopTimeout ?? engineStopSeconds;
-  return own < 0 ? longestStopSeconds : own;
+  return own < 0 ? maxStopSeconds : own;
 }
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerWait */

@@ -180,7 +180,7 @@ describe('events()', () => {
   ])('one of many engines, at %d of the period, is tried at that time of each longest pause', async (part, pauses) => {
     const clock = recordingClock();
     const script: Script = { '*': (_, response) => refuse(response, 503, 'no') };
-    const { engine } = await connectedEngine({ script }, { clock, longestRetryMs: 1_000, retryPhase: part });
+    const { engine } = await connectedEngine({ script }, { clock, maxRetryMs: 1_000, retryPhase: part });
     const { abort, ended } = listen(engine);
     await expect.poll(() => clock.pauses.length).toBeGreaterThan(6);
     abort.abort();

@@ -15,7 +15,7 @@ type EventsOptions = {
   readonly signal: AbortSignal;
   readonly onBreak?: ((failure?: unknown) => void) | undefined;
   readonly kinds: readonly string[];
-  readonly longestPauseMs?: number | undefined;
+  readonly maxPauseMs?: number | undefined;
   /** The moment of the attempt within each longest pause, from 0 to 1, so that many engines do not retry at once. */
   readonly retryPhase?: number | undefined;
 };
@@ -26,7 +26,7 @@ type EventsOptions = {
  */
 export async function* engineEvents(
   client: Client,
-  { signal, onBreak = () => {}, kinds, longestPauseMs = 10_000, retryPhase }: EventsOptions,
+  { signal, onBreak = () => {}, kinds, maxPauseMs = 10_000, retryPhase }: EventsOptions,
 ): AsyncGenerator<EngineEvent, void, undefined> {
   const { clock } = client;
   let pauseMs = firstPauseMs;
@@ -44,10 +44,10 @@ export async function* engineEvents(
     }
     if (!signal.aborted) onBreak(failure);
     if (clock.monotonicMs() - openedAtMs >= lastingMs) pauseMs = firstPauseMs;
-    const isLongest = pauseMs === longestPauseMs && retryPhase !== undefined;
-    const restMs = isLongest ? untilNextAttempt(clock.monotonicMs(), longestPauseMs, retryPhase) : pauseMs;
+    const isLongest = pauseMs === maxPauseMs && retryPhase !== undefined;
+    const restMs = isLongest ? untilNextAttempt(clock.monotonicMs(), maxPauseMs, retryPhase) : pauseMs;
     await clock.sleep(restMs, signal).catch(() => undefined);
-    pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+    pauseMs = Math.min(pauseMs * 2, maxPauseMs);
   }
 }
 
@@ -102,18 +102,18 @@ export async function pastEvents(
 ): Promise<readonly EngineEvent[]> {
   const filters = { type: ['container'], container: ids };
   const events: EngineEvent[] = [];
-  for await (const event of eventsBetween(client, { sinceMs, untilMs, filters, aheadMs: longestAheadMs })) {
+  for await (const event of eventsBetween(client, { sinceMs, untilMs, filters, aheadMs: maxAheadMs })) {
     if ('id' in event && ids.includes(event.id)) events.push(event);
-    if (events.length >= mostEvents) break;
+    if (events.length >= maxEvents) break;
   }
   return events;
 }
 
 /** The longest time that `untilMs` may lie ahead of the engine's clock. */
-const longestAheadMs = 10_000;
+const maxAheadMs = 10_000;
 
 /** Far more events than an engine keeps. */
-const mostEvents = 10_000;
+const maxEvents = 10_000;
 
 /** Docker sends the event of a prune after the removals. */
 export async function hasPruned(client: Client, { sinceMs, untilMs }: Omit<PastEventsQuery, 'ids'>): Promise<boolean> {

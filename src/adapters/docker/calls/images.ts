@@ -25,7 +25,7 @@ export async function listImages(client: Client, signal?: AbortSignal): Promise<
   const entries = dockerWords ? answer : answer.map(withoutLocalDigests);
   const doubtful = dockerWords ? entries.filter(mayLackConfig).map((entry) => text(fields(entry)['Id'])) : [];
   const slots = createSlots(imagesAtOnce);
-  const asked = doubtful.slice(0, mostDoubtful);
+  const asked = doubtful.slice(0, maxDoubtful);
   const inspected = await Promise.all(asked.map((id) => slots.use(() => inspectImage(client, id, signal), signal)));
   const known = new Set(inspected.flatMap((image) => (image === undefined || image.isConfigUnknown ? [] : [image.id])));
   const unknown = new Set(doubtful.filter((id) => !known.has(id)));
@@ -37,7 +37,7 @@ export async function listImages(client: Client, signal?: AbortSignal): Promise<
 const imagesAtOnce = 8;
 
 /** More than an engine has of images without a build time. The others count as unknown. */
-const mostDoubtful = 1_000;
+const maxDoubtful = 1_000;
 
 export async function inspectImage(
   client: Client,
@@ -81,14 +81,14 @@ export async function tagImage(client: Client, imageId: string, reference: strin
   for (let tries = 1; ; tries += 1) {
     const outcome = await change(client, { path: `${imagePath(imageId)}/tag`, query });
     const hasLostRace = outcome.kind === 'refused' && errorPatterns.tagMoved.test(outcome.message);
-    if (!hasLostRace || tries === mostTries) return outcome;
+    if (!hasLostRace || tries === maxTries) return outcome;
     const tagged = await inspectImage(client, reference).catch(() => undefined);
     if (tagged?.id === imageId) return { kind: 'done' };
   }
 }
 
 /** Of several calls at once, one succeeds each time. */
-const mostTries = 10;
+const maxTries = 10;
 
 export async function removeImage(client: Client, idOrReference: string): Promise<CallOutcome> {
   const outcome = await change(client, {
@@ -122,7 +122,7 @@ export function createImageLabels(client: Client): ImageLabels {
   const known = new Map<string, Labels>();
 
   function remember(imageId: string, labels: Labels): void {
-    if (known.size >= mostRemembered) known.clear();
+    if (known.size >= maxRemembered) known.clear();
     known.set(imageId, labels);
   }
 
@@ -141,7 +141,7 @@ export function createImageLabels(client: Client): ImageLabels {
 }
 
 /** More images than an engine's containers use. Above it, the cache is cleared. */
-const mostRemembered = 500;
+const maxRemembered = 500;
 
 async function readLabels(client: Client, imageId: string, signal?: AbortSignal): Promise<Labels | undefined> {
   if (imageId === '') return undefined;

@@ -309,13 +309,13 @@ export function bodyForPodman({ body, laterEndpoints }: ContainerRecipe): Readon
 /** Undefined for a container that we did not create. Labels are untrusted text. */
 export function recordedAddresses(labels: unknown): ReadonlyMap<string, ChosenAddress> | undefined {
   const label = text(fields(labels)[addressesLabel]);
-  if (label === '' || label.length > longestLabel) return undefined;
+  if (label === '' || label.length > maxLabel) return undefined;
   const recorded = parseJson(label);
   if (!isJsonObject(recorded)) return undefined;
   return new Map(Object.entries(recorded).map(([name, chosen]) => [name, addressOf(chosen)]));
 }
 
-const longestLabel = 65_536;
+const maxLabel = 65_536;
 
 function addressOf(chosen: unknown): ChosenAddress {
   const { IPv4Address, IPv6Address } = fields(chosen);

@@ -96,7 +96,7 @@ type PullProgressCount = {
 const maxLayers = 1_000;
 
 /** More bytes than any layer has. Sums over all layers stay exact. */
-const mostBytes = 1e12;
+const maxBytes = 1e12;
 
 /** Sums the engine's progress reports of all layers. */
 export function createPullProgress(): PullProgressCount {
@@ -145,7 +145,7 @@ function applyProgress(layer: Layer, layerStatus: string, detail: Readonly<Recor
     return { ...layer, bytes: layer.totalBytes, done: true };
   if (layerStatus === 'Download complete') return { ...layer, bytes: layer.totalBytes };
   if (layerStatus !== 'Downloading') return layer;
-  const totalBytes = Math.max(layer.totalBytes, Math.min(mostBytes, count(detail['total'])));
+  const totalBytes = Math.max(layer.totalBytes, Math.min(maxBytes, count(detail['total'])));
   return { ...layer, totalBytes, bytes: Math.min(totalBytes, Math.max(0, count(detail['current']))) };
 }
 

@@ -122,7 +122,7 @@ export async function readBytes(body: EngineResponse['body'], limitBytes: number
 const maxLineBytes = 1_048_576;
 
 /** The engine does not limit labels. A longer line counts as endless. */
-const mostPassedBytes = 1_024 * maxLineBytes;
+const maxPassedBytes = 1_024 * maxLineBytes;
 
 /** Replaces a line above the limit, if the stream continues after it. */
 export const longLine = Symbol('a line that is too long');
@@ -146,7 +146,7 @@ export async function* jsonLines(
 
   function add(piece: Uint8Array): void {
     length += piece.length;
-    if (length > limitBytes && length <= mostPassedBytes && passesLongLines) begun = [];
+    if (length > limitBytes && length <= maxPassedBytes && passesLongLines) begun = [];
     else if (length > limitBytes)
       throw new ServiceError(
         'engine-refused',

@@ -62,7 +62,7 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
   let engineClock: { readonly atMs: number; readonly notedMs: number } | undefined;
 
   function warnOnce(message: string): void {
-    if (warned.has(message) || warned.size >= mostWarnings) return;
+    if (warned.has(message) || warned.size >= maxWarnings) return;
     warned.add(message);
     warn(message);
   }
@@ -162,7 +162,7 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
 }
 
 /** Different engines behind one address cause different warnings, because a warning names the versions. */
-const mostWarnings = 10;
+const maxWarnings = 10;
 
 /** `client version 1.51 is too new. Maximum supported API version is 1.41` */
 const versionRefused = /client version .{1,20} is too (?:new|old)/;
@@ -341,18 +341,18 @@ export function createOmittedEntryWarning(warn: (message: string) => void): Omit
   const warned = new Set<string>();
   return (thing, names) => {
     const fresh = [...new Set(names)].filter((name) => !warned.has(`${thing} ${name}`));
-    if (warned.size + fresh.length > mostRemembered) warned.clear();
-    for (const name of fresh.slice(0, mostRemembered)) warned.add(`${thing} ${name}`);
-    for (const name of fresh.slice(0, mostNamed))
+    if (warned.size + fresh.length > maxRemembered) warned.clear();
+    for (const name of fresh.slice(0, maxRemembered)) warned.add(`${thing} ${name}`);
+    for (const name of fresh.slice(0, maxNamed))
       warn(`${describe(thing, name)}: its entry in the engine's list is too large`);
-    if (fresh.length > mostNamed)
-      warn(`${fresh.length - mostNamed} more ${thing}s are ignored: their entries are too large`);
+    if (fresh.length > maxNamed)
+      warn(`${fresh.length - maxNamed} more ${thing}s are ignored: their entries are too large`);
   };
 }
 
-const mostRemembered = 1_000;
+const maxRemembered = 1_000;
 
-const mostNamed = 10;
+const maxNamed = 10;
 
 function describe(thing: string, name: string): string {
   const which = name === '' ? `One ${thing} whose name cannot be read` : `The ${thing} ${name}`;

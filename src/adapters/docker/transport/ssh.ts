@@ -216,7 +216,7 @@ const usualSessions = 2;
 const maxLongCalls = 32;
 
 /** An inventory has at most 16 reads under way. API requests add more, and are also limited. */
-const mostWaiting = 1_000;
+const maxWaiting = 1_000;
 
 /**
  * A long call (`own`) does not wait for reads, because a container could be down meanwhile. Reads (`shared`) get the
@@ -276,7 +276,7 @@ export function createSessionLimit({ clock, host }: { readonly clock: Clock; rea
     request.signal?.throwIfAborted();
     if (request.socket === 'events') return () => undefined;
     if (isFree(request.socket)) return begin(request.socket);
-    if (waiting.size >= mostWaiting) throw new EngineFailure(queueFull, { host, sent: false });
+    if (waiting.size >= maxWaiting) throw new EngineFailure(queueFull, { host, sent: false });
     return await wait(request.socket, request);
   };
 }
@@ -293,4 +293,4 @@ const sessionsBusy = (ms: number): Explained => ({
   remedy,
 });
 
-const queueFull: Explained = { code: 'timeout', why: `${mostWaiting} calls are already waiting for it`, remedy };
+const queueFull: Explained = { code: 'timeout', why: `${maxWaiting} calls are already waiting for it`, remedy };
