@@ -4,8 +4,8 @@ import { basename } from 'node:path';
 import { changedFiles, filesOf } from './files.mjs';
 
 /**
- * The suites, longest first, so that a short one ends last. A push runs the files in `always`, one of the `long` files,
- * which take a minute or more, and a `share` of the others. `npm test -- --all` runs all.
+ * The suites, longest first, so that a short one ends last. A push runs the files in `always`, one in twelve of the
+ * `long` files, which take a minute or more, and a `share` of the others. `npm test -- --all` runs all.
  */
 export const suites = [
   { name: 'conformance', folder: 'test/conformance', lab: true, clients: true },
@@ -18,10 +18,10 @@ export const suites = [
     share: 1 / 8,
     always: ['update'],
     long: [
-      ...['canary', 'cooldown', 'health-times', 'restraint', 'starting', 'holding-back', 'command-line-on-an-engine'],
-      ...['endless-list', 'one-of-five', 'runtimes', 'socket-proxies', 'fidelity', 'fidelity-random'],
-      ...['first-to-end', 'links-after-a-crash', 'repairs-beside-updates'],
-      ...['hostile-indexes', 'private-registries', 'rate-limits', 'signed-images', 'tag-policies'],
+      ...['canary', 'compose', 'health-times', 'placed-files', 'restraint', 'starting', 'holding-back', 'own-door'],
+      ...['command-line-on-an-engine', 'unreadable-decisions', 'notifications', 'chosen-tags', 'tag-policies'],
+      ...['endless-list', 'large-entries', 'one-of-five', 'runtimes', 'fidelity', 'hostile-indexes'],
+      ...['first-to-end', 'links-after-a-crash', 'repairs-beside-updates', 'private-registries', 'signed-images'],
     ],
   },
   {
@@ -38,7 +38,7 @@ export const suites = [
     folder: 'test/failures',
     lab: true,
     share: 1 / 4,
-    long: ['permissions', 'real-registries', 'real-refusals'],
+    long: ['permissions', 'real-deaths', 'real-registries', 'set-ups'],
   },
   { name: 'contract', folder: 'test/contract', lab: true, share: 1, long: ['boot.docker', 'agreement.docker'] },
   { name: 'image', folder: 'test/image', lab: true, image: true },
@@ -85,7 +85,11 @@ function drawFiles(suite, seed) {
   const byPlace = all.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
   const kindOf = (file) => [always, long].findIndex((names) => names.includes(basename(file, '.test.ts')));
   const [fixed, slow, others] = [0, 1, -1].map((kind) => byPlace.filter((file) => kindOf(file) === kind));
-  const drawn = new Set([...fixed, ...slow.slice(0, 1), ...others.slice(0, Math.ceil(others.length * share))]);
+  const drawn = new Set([
+    ...fixed,
+    ...slow.slice(0, Math.ceil(slow.length / 12)),
+    ...others.slice(0, Math.ceil(others.length * share)),
+  ]);
   const files = all.filter((file) => drawn.has(file));
   return { ...suite, files, leftOut: all.length - files.length };
 }
