@@ -37,7 +37,7 @@ describeInBrowser('the page while things happen', () => {
     const withButtons = home.filter(({ newer }) => newer !== undefined).map(({ name }) => name);
     expect(touched.filter((name) => name !== 'vaultwarden' && !withButtons.includes(name))).toEqual(['rows', '']);
     expect(touched).toContain('vaultwarden');
-    expect(await groupOf(page, 'vaultwarden')).toBe('fine');
+    await expect.poll(() => groupOf(page, 'vaultwarden'), { timeout: 10_000 }).toBe('fine');
     expect(await miscounted(page)).toEqual([]);
     await notice;
   });
@@ -49,7 +49,7 @@ describeInBrowser('the page while things happen', () => {
       .waitFor();
     expect(await row(page, 'grafana').locator('.why').textContent()).toMatch(/exited with code 1/);
     await page.locator('#lead').getByText('1 update was rolled back').waitFor();
-    expect(await groupOf(page, 'grafana')).toBe('wrong');
+    await expect.poll(() => groupOf(page, 'grafana'), { timeout: 10_000 }).toBe('wrong');
     expect(await miscounted(page)).toEqual([]);
     await row(page, 'grafana')
       .locator('.c-state', { hasText: /healthy|running/ })
@@ -116,7 +116,8 @@ describeInBrowser('the place of a row', () => {
     const seen = await page.evaluate<string[][]>('seen');
     expect(seen.filter(([heading, counter, rows]) => heading !== counter || counter !== rows)).toEqual([]);
     expect(seen.map(([, , , names]) => names)).toContain('immich-machine-learning,immich-server');
-    expect(await groupOf(page, 'immich-server')).toBe('fine');
+    // A row goes to its group with the next frame.
+    await expect.poll(() => groupOf(page, 'immich-server'), { timeout: 10_000 }).toBe('fine');
     // The search hides rows, but no counts.
     expect(await page.locator('.count[data-kind="fine"] b').textContent()).toBe(String(Number(before) + 2));
     expect(await page.locator('.group-row[data-group="fine"] .sum').textContent()).toBe(String(Number(before) + 2));
@@ -139,12 +140,12 @@ describeInBrowser('the place of a row', () => {
     await stage.service.ask('/v1/check?container=vaultwarden', { method: 'POST' });
     await row(page, 'vaultwarden').getByText('1.32.5 is skipped').waitFor();
     await page.locator('.count[data-kind="held"] b', { hasText: String(held + 1) }).waitFor();
-    expect(await groupOf(page, 'vaultwarden')).toBe('ready');
+    await expect.poll(() => groupOf(page, 'vaultwarden'), { timeout: 10_000 }).toBe('ready');
     expect(await topOf(page, 'vaultwarden')).toBe(top);
     await page.keyboard.press('?');
     await page.mouse.move(2, 2);
     await page.locator('#help').waitFor();
-    expect(await groupOf(page, 'vaultwarden')).toBe('ready');
+    await expect.poll(() => groupOf(page, 'vaultwarden'), { timeout: 10_000 }).toBe('ready');
     await page.keyboard.press('Escape');
     await page.locator('tr.row[data-name="vaultwarden"][data-bucket="held"]').waitFor();
     expect(await miscounted(page)).toEqual([]);
