@@ -81,7 +81,7 @@ export async function runNotify(
   interrupt: Interrupt,
 ): Promise<number> {
   const cli = await import('../interfaces/cli/cli.ts');
-  const { createNotify } = await import('../interfaces/cli/commands/notify/notify.ts');
+  const { createNotify } = await import('../interfaces/cli/commands/notify.ts');
   const { createOutboxFile } = await import('../adapters/files/outbox-file.ts');
   const { folder } = settings.state;
   const targets = openTargets(settings, surroundings);

@@ -1,8 +1,13 @@
 import { describeError } from '../../domain/text/errors.ts';
 import { defined } from '../../domain/text/plain-data.ts';
-import { exitCodes, type CommandContext, type CommandFunction, type ReadCommand } from './context/context.ts';
-import { failureDocument } from './context/documents.ts';
-import type { Sources } from './context/views.ts';
+import {
+  exitCodes,
+  failureDocument,
+  type CommandContext,
+  type CommandFunction,
+  type ReadCommand,
+  type Sources,
+} from './context/context.ts';
 import { failureLines, remedyOf, printDocument, printLines, styleFor } from './render/print.ts';
 
 /** The commands that work without a running service. Each loads its modules when it is used. */

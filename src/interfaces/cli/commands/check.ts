@@ -1,11 +1,15 @@
 import { checkTable, withoutUnfinished } from '../render/container-table.ts';
-import { exitCodes, type CommandContext, type CheckReport } from '../context/context.ts';
-import { checkDocument } from '../context/documents.ts';
-import { codesOfCheck, worstCode } from '../context/exit-code.ts';
-import { engineLines } from '../render/engine-lines.ts';
-import { isLive, printDocument, printLines, styleFor, printTable } from '../render/print.ts';
+import {
+  exitCodes,
+  checkDocument,
+  codesOfCheck,
+  worstCode,
+  type CommandContext,
+  type CheckReport,
+} from '../context/context.ts';
+import { engineLines, isLive, printDocument, printLines, styleFor, printTable } from '../render/print.ts';
 import { refuseUnmatched } from '../../../domain/check/selection.ts';
-import { countsOf, statusWording, unfinishedWording } from '../words/wording.ts';
+import { countsOf, statusWording, unfinishedWording } from '../context/wording.ts';
 
 /** `upkeep check`: asks the registries and prints the results. It changes nothing. */
 export async function check(context: CommandContext): Promise<number> {

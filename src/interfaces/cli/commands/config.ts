@@ -1,8 +1,6 @@
 import { printable } from '../../../domain/text/printable.ts';
-import { exitCodes, type ReadCommand } from '../context/context.ts';
-import { listOf } from '../context/fields.ts';
-import { isGiven } from '../context/read-views.ts';
-import type { Fetch, ConfigView } from '../context/views.ts';
+import { exitCodes, type ReadCommand, type Fetch, type ConfigView } from '../context/context.ts';
+import { listOf, isGiven } from '../context/read-views.ts';
 import { printDocument, printLines, styleFor, printTable } from '../render/print.ts';
 import type { Table } from '../terminal/table.ts';
 

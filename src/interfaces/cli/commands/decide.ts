@@ -1,6 +1,6 @@
 import { shownName } from '../../../domain/run/session.ts';
 import type { Decision, DecisionKind } from '../../../domain/decision/decisions.ts';
-import { versionCell } from '../words/version-cell.ts';
+import { versionCell } from '../context/wording.ts';
 import { shortDigest } from '../../../domain/image/image-reference.ts';
 import { namePattern } from '../../../domain/text/name-pattern.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';

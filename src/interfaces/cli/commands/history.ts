@@ -1,12 +1,9 @@
 import { shownName } from '../../../domain/run/session.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import { exitCodes, type ReadCommand } from '../context/context.ts';
-import type { Fetch, PastOutcome, PastRun } from '../context/views.ts';
-import { printDocument, printLines, styleFor, printTable } from '../render/print.ts';
-import { engineResults } from '../render/engine-lines.ts';
-import { formatRoughly, wordingOfOutcome } from '../words/wording.ts';
-import { versionCell } from '../words/version-cell.ts';
-import type { Cell } from '../terminal/cell.ts';
+import { exitCodes, type ReadCommand, type Fetch, type PastOutcome, type PastRun } from '../context/context.ts';
+import { printDocument, printLines, styleFor, printTable, engineResults } from '../render/print.ts';
+import { formatRoughly, wordingOfOutcome, versionCell } from '../context/wording.ts';
+import type { Cell } from '../terminal/style.ts';
 import type { Table } from '../terminal/table.ts';
 
 /** `upkeep history`: the past updates with their containers, oldest first. */

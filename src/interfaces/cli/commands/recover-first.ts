@@ -1,8 +1,7 @@
 import { shownName } from '../../../domain/run/session.ts';
 import { describeWithRemedy, type ErrorCode, ServiceError } from '../../../domain/text/errors.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import type { RecoveryReport, CommandContext } from '../context/context.ts';
-import { codesOfRecovery, type ResultCode } from '../context/exit-code.ts';
+import { codesOfRecovery, type RecoveryReport, type CommandContext, type ResultCode } from '../context/context.ts';
 
 /** Finishes or undoes interrupted updates before a new one, and logs them. Returns their part of the exit code. */
 export async function recoverFirst({ application, log, signal }: CommandContext): Promise<readonly ResultCode[]> {

@@ -1,7 +1,6 @@
 import { ServiceError } from '../../../domain/text/errors.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import type { CommandContext } from '../context/context.ts';
-import { codesOfRecovery, worstCode } from '../context/exit-code.ts';
+import { codesOfRecovery, worstCode, type CommandContext } from '../context/context.ts';
 import { printDocument, printLines } from '../render/print.ts';
 import { recoveryLine } from './recover-first.ts';
 

@@ -1,9 +1,8 @@
-import { type CommandContext, exitCodes } from '../context/context.ts';
-import { codesOfSession, worstCode } from '../context/exit-code.ts';
+import { exitCodes, codesOfSession, worstCode, type CommandContext } from '../context/context.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
-import { withProgress } from '../render/progress.ts';
+import { withProgress } from '../render/events.ts';
 import { recoverFirst } from './recover-first.ts';
-import { showSession } from '../render/show-session.ts';
+import { showSession } from '../render/print.ts';
 
 /** `upkeep rollback NAME…`: returns to the image before the last update, and shows the progress. */
 export async function rollback(context: CommandContext): Promise<number> {

@@ -1,13 +1,19 @@
 import type { Settings } from '../../../config/read/process-settings.ts';
 import type { HelperTask } from '../../../domain/self-update/helper.ts';
 import type { Schedule } from '../../../domain/run/event.ts';
-import { exitCodes, type CommandContext } from '../context/context.ts';
-import { codesOfSession, type ResultCode, worstCode } from '../context/exit-code.ts';
-import { logStart } from '../render/start-lines.ts';
-import { logEvents } from '../render/event-description.ts';
-import { printOutcomes } from '../render/porcelain.ts';
+import { exitCodes, codesOfSession, worstCode, type CommandContext, type ResultCode } from '../context/context.ts';
+import { logEvents } from '../render/events.ts';
 import { recoverFirst, logRecovered, recoverWhenReachable } from './recover-first.ts';
-import { refuseUnmatchedNames, warnOfUnmatchedNames } from './unmatched-names.ts';
+import { commands, nearestCommand } from '../../../config/table/commands.ts';
+import { nearest, namePattern } from '../../../domain/text/name-pattern.ts';
+import { describeError, ServiceError } from '../../../domain/text/errors.ts';
+import { printable, quoted, printableJson } from '../../../domain/text/printable.ts';
+import { failureLines, printLines, styleFor } from '../render/print.ts';
+import type { EngineKind } from '../../../domain/outside/engine.ts';
+import { countOf } from '../context/wording.ts';
+import { shortId } from '../../../domain/container/container.ts';
+import { familiarReference, tryParseImageReference } from '../../../domain/image/image-reference.ts';
+import type { ContainerOutcome, OutcomeKind, Session } from '../../../domain/run/session.ts';
 
 /** `upkeep run`: the service. Its output is the log. After a stop signal it ends at the next safe point. */
 export async function run(context: CommandContext): Promise<number> {
@@ -128,4 +134,188 @@ function scheduleOf({ run: { schedule, scheduleSource, periodicPolls } }: Settin
   const why = 'No periodic updates, because the HTTP API is on: --http-api-periodic-polls enables them';
   if (scheduleSource === undefined) return { schedule: undefined, level: 'info', why };
   return { schedule: undefined, level: 'warn', why: `${scheduleSource} has no effect. ${why}` };
+}
+
+/**
+ * Warns of each name on the command line that matches no container, and returns their number. Such containers may be
+ * created later.
+ */
+async function warnOfUnmatchedNames({ application, settings, log, signal }: CommandContext): Promise<number> {
+  const { names } = settings.service;
+  if (names.length === 0 || signal.aborted) return 0;
+  try {
+    const strays = strayNames(names, await application.containerNames(signal));
+    const then = settings.run.once ? 'the run goes on without it' : 'Upkeep waits for one with this name';
+    for (const { name, nearby } of strays) log.warn(`No container matches ${quoted(name)}: ${then}; ${nearby}`);
+    return strays.length;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    log.debug('Cannot compare the names to watch with the containers', { error: describeError(error) });
+    return 0;
+  }
+}
+
+/**
+ * Reports each name that matches neither a container nor a command. True if there were any: they are mistyped commands.
+ * Nobody waits for a service that starts before its engine, so it is not refused.
+ */
+async function refuseUnmatchedNames({
+  application,
+  settings,
+  terminal,
+  signal,
+  isAttended,
+}: CommandContext): Promise<boolean> {
+  const { names } = settings.service;
+  if (names.length === 0) return false;
+  const containers = await namesOfContainers();
+  if (containers === undefined) return false;
+  const strays = strayNames(names, containers);
+  if (strays.length === 0) return false;
+  const message = strays
+    .map(({ name, nearby }) => `Cannot run ${quoted(name)}: it is neither a command nor a container; ${nearby}`)
+    .join('\n');
+  const error = new ServiceError('invalid-input', message, { remedy: remedyFor(names) });
+  printLines(terminal.err, failureLines(error, styleFor(terminal.err, settings)));
+  return true;
+
+  async function namesOfContainers(): Promise<readonly string[] | undefined> {
+    try {
+      return await application.containerNames(signal);
+    } catch (error) {
+      if (!(error instanceof ServiceError) || signal.aborted) throw error;
+      if (!isAttended) return undefined;
+      const which = names.map((name) => quoted(name)).join(', ');
+      const why = `Cannot check whether a container matches ${which}, which is not a command: ${describeError(error)}`;
+      throw new ServiceError(error.code, why, { cause: error, remedy: error.remedy ?? remedyFor(names) });
+    }
+  }
+}
+
+function remedyFor(names: readonly string[]): string {
+  const written = printable(`upkeep run ${names.join(' ')}`, 200);
+  return `upkeep --help lists the commands, upkeep containers the watched containers; to wait for a container of that name write "${written}"`;
+}
+
+type StrayName = { readonly name: string; /** Similar names. */ readonly nearby: string };
+
+function strayNames(names: readonly string[], containers: readonly string[]): readonly StrayName[] {
+  return names
+    .filter((name) => !containers.some(namePattern(name)))
+    .map((name) => ({ name, nearby: `${nearbyContainer(name, containers)}, and ${nearbyCommand(name)}` }));
+}
+
+function nearbyContainer(name: string, containers: readonly string[]): string {
+  if (containers.length === 0) return 'there are no containers';
+  const near = nearest(name, containers.slice(0, mostCompared), 1);
+  return near === undefined ? 'no container has a similar name' : `the nearest container is ${quoted(near)}`;
+}
+
+/** Each comparison takes microseconds. */
+const mostCompared = 2000;
+
+function nearbyCommand(name: string): string {
+  const near = nearestCommand(name);
+  if (near !== undefined) return `the nearest command is "${near}"`;
+  return `the commands are ${commands.map((command) => command.name).join(', ')}`;
+}
+
+/** Logs the version and engine at the start of the service, then the number of containers. Omits unknown values. */
+export async function logStart({ about, application, log, signal }: CommandContext): Promise<void> {
+  if (about === undefined || signal.aborted) return;
+  try {
+    const engine = engineWords(await about.engine(signal));
+    const engines = application.engines?.();
+    log.info(`Upkeep ${about.version} with ${engines === undefined ? engine : fleetWords(engines)}`);
+    log.info(await countContainers(application, signal));
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    log.debug('Cannot read the version and containers of the engine', { error: describeError(error) });
+  }
+}
+
+function engineWords({ kind, version }: { readonly kind: EngineKind; readonly version: string }): string {
+  return `${products[kind]} ${printable(version, 60)}`;
+}
+
+const products: Readonly<Record<EngineKind, string>> = { docker: 'Docker', podman: 'Podman' };
+
+type Engines = ReturnType<NonNullable<CommandContext['application']['engines']>>;
+
+/** `3 engines: nas (Docker 27.3.1), pi (Podman 4.9.4), vps (unreachable)` */
+function fleetWords(engines: Engines): string {
+  const all = engines.map(({ name, kind, version, reachable }) => {
+    if (reachable === false) return `${name} (unreachable)`;
+    return kind === undefined || version === undefined ? name : `${name} (${engineWords({ kind, version })})`;
+  });
+  return `${all.length} engines: ${all.join(', ')}`;
+}
+
+/** From the inventory if it is kept, else from one listing. */
+async function countContainers(application: CommandContext['application'], signal: AbortSignal): Promise<string> {
+  const { known, containers } = application.inventory();
+  if (!known) return `${countOf((await application.containerNames(signal)).length, 'container')} on the engine`;
+  const others = application.unwatched().length;
+  return `${countOf(containers.length, 'container')} watched${others === 0 ? '' : `, ${others} not watched`}`;
+}
+
+/** Prints each update's outcome for scripts, if requested, until the returned function is called. */
+function printOutcomes({ application, settings, terminal }: CommandContext): () => void {
+  const { porcelain } = settings.output;
+  if (porcelain === 'none') return () => undefined;
+  return application.subscribe((event) => {
+    if (event.kind === 'scan_completed' && event.session !== undefined)
+      terminal.out.write(porcelainTexts[porcelain](event.session));
+  });
+}
+
+/** The output of the Watchtower family's `--porcelain`, which scripts read. */
+export const porcelainTexts: Readonly<Record<'v1' | 'json', (session: Session) => string>> = {
+  v1: ({ containers }) =>
+    containers.length === 0 ? 'no containers matched filter\n' : containers.map(lineOf).join(''),
+  json: ({ containers }) => `${printableJson(JSON.stringify({ containers: containers.map(entryOf) }, undefined, 2))}\n`,
+};
+
+/** The family has no state for a rollback or a deferred update. */
+const states: Readonly<Record<OutcomeKind, string>> = {
+  updated: 'Updated',
+  went_back: 'Updated',
+  fresh: 'Fresh',
+  failed: 'Failed',
+  rolled_back: 'Failed',
+  restarted: 'Restarted',
+  skipped: 'Skipped',
+  deferred: 'Skipped',
+  unknown: 'Skipped',
+};
+
+function lineOf(container: ContainerOutcome): string {
+  const error = errorOf(container);
+  const { name, outcome } = container;
+  const why = error === '' ? '' : ` Error: ${error}`;
+  return `${printable(name, 300)} (${imageOf(container)}): ${states[outcome]}${why}\n`;
+}
+
+function entryOf(container: ContainerOutcome) {
+  const { name, outcome, oldImageId, newImageId, oldDigest, newDigest } = container;
+  const error = errorOf(container);
+  return {
+    name,
+    image: imageOf(container),
+    image_id: shortId(oldImageId),
+    latest_image_id: shortId(newImageId),
+    state: states[outcome],
+    update_available: (newImageId !== '' && newImageId !== oldImageId) || (newDigest !== '' && newDigest !== oldDigest),
+    ...(error === '' ? {} : { error }),
+  };
+}
+
+function errorOf({ outcome, reason }: ContainerOutcome): string {
+  const isWell = outcome === 'updated' || outcome === 'went_back' || outcome === 'fresh' || outcome === 'restarted';
+  return isWell ? '' : printable(reason, 1000);
+}
+
+function imageOf({ image }: ContainerOutcome): string {
+  const reference = tryParseImageReference(image);
+  return reference === undefined ? printable(image, 500) : familiarReference(reference);
 }

@@ -9,7 +9,7 @@ import { namePattern } from '../../../domain/text/name-pattern.ts';
 import { defined } from '../../../domain/text/plain-data.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { parseTimestamp, toTimestamp } from '../../json/timestamps.ts';
-import { engineOf, listOf, rawTextOf } from './fields.ts';
+import { engineOf, listOf, rawTextOf } from './read-views.ts';
 
 /** `isKept` false: the decision is not stored, and ends with its process. */
 export type KeptDecision = Decision & { readonly isKept: boolean };

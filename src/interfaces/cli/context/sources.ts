@@ -10,7 +10,7 @@ import { type HistoryEntry, historyEntry, unfinishedField } from '../../json/ent
 import { detailsEntry } from '../../json/container-details.ts';
 import { replyFields } from '../../json/timestamps.ts';
 import { readConfig, readContainers, readHistory } from './read-views.ts';
-import type { Answer, ContainersView, Sources } from './views.ts';
+import type { Answer, ContainersView, Sources } from './context.ts';
 
 /** The data of a running service. */
 export function createRemoteSources({ read, follow }: Pick<RunningService, 'read' | 'follow'>): Sources {

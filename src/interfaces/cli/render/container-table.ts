@@ -1,4 +1,4 @@
-import type { Cell, Column } from '../terminal/cell.ts';
+import type { Cell, Column } from '../terminal/style.ts';
 import { remarkOf } from '../../../domain/check/verdict.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { type ContainerOutcome, shownName } from '../../../domain/run/session.ts';
@@ -9,13 +9,15 @@ import {
   sayResult,
   statusWording,
   unfinishedWording,
-  type Wording,
   wordOf,
   causeFirst,
   formatDowntime,
-} from '../words/wording.ts';
+  ageCell,
+  imageChange,
+  versionCell,
+  type Wording,
+} from '../context/wording.ts';
 import type { Table } from '../terminal/table.ts';
-import { ageCell, imageChange, versionCell } from '../words/version-cell.ts';
 
 /** The columns of every list of containers. */
 export const containerColumns: readonly Column[] = [

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { everything, setStage } from '../../../../test/failures/rig/stage.ts';
-import { logEvents } from './event-description.ts';
+import { logEvents } from './events.ts';
 
 test('set-up ready, and not updated: the log says why a newer version is not applied, where its check says it, and not twice', async () => {
   const stage = await setStage({

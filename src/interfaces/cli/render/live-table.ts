@@ -1,13 +1,23 @@
-import type { Cell } from '../terminal/cell.ts';
+import type { Cell, Style } from '../terminal/style.ts';
 import type { Application } from '../../../application/application.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
-import { containerColumns } from './container-table.ts';
-import { createLiveRegion, type Room } from '../terminal/live-region.ts';
-import { createRunView, type ViewRow } from './run-view.ts';
-import type { Style } from '../terminal/style.ts';
-import { layoutTable } from '../terminal/table.ts';
+import { containerColumns, rowOf } from './container-table.ts';
+import { layoutTable, fit, displayWidth } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import { fit } from '../terminal/width.ts';
+import { defined } from '../../../domain/text/plain-data.ts';
+import {
+  imageChange,
+  versionCell,
+  causeFirst,
+  sayResult,
+  wordingOfStatus,
+  formatTasks,
+  type Versions,
+} from '../context/wording.ts';
+import { formatDuration } from '../../../domain/text/duration.ts';
+import type { ServiceEvent, PullProgress } from '../../../domain/run/event.ts';
+import { fleetKeyOf, shownName, type OutcomeKind, type UpdatePhase } from '../../../domain/run/session.ts';
+import type { TaskProgress } from '../../../domain/container/swarm-service.ts';
 
 export type LiveTableOptions = {
   readonly terminal: Terminal;
@@ -68,4 +78,231 @@ function mostInteresting(rows: readonly ViewRow[], count: number): readonly View
     interestOrder.flatMap((interest) => rows.filter((row) => row.interest === interest)).slice(0, count),
   );
   return rows.filter((row) => chosen.has(row));
+}
+
+/** Progress of a run, one row per container. */
+type RunView = {
+  readonly hear: (event: ServiceEvent) => void;
+  /** In the order of their first event. */
+  readonly rows: () => readonly ViewRow[];
+};
+
+type ViewRow = {
+  /** In the order of `containerColumns`. */
+  readonly cells: readonly Cell[];
+  /** `busy`: an update runs. `told`: there is a result or a finding. `quiet`: no news. */
+  readonly interest: 'busy' | 'told' | 'quiet';
+};
+
+export function createRunView(clock: Clock): RunView {
+  /** By `fleetKeyOf`. */
+  const rows = new Map<string, Row>();
+  const change = (key: string, parts: Partial<Row>) => rows.set(key, { ...(rows.get(key) ?? newRow), ...parts });
+  const enter = (key: string, phase: UpdatePhase, { progress, tasks }: Progress = {}) => {
+    const state = rows.get(key)?.state;
+    const sinceMs = state?.kind === 'busy' && state.phase === phase ? state.sinceMs : clock.monotonicMs();
+    change(key, { state: { kind: 'busy', phase, sinceMs, progress, tasks } });
+  };
+  return {
+    hear: (event) => {
+      const key = keyOf(event);
+      if (event.kind === 'containers_selected')
+        for (const name of event.names) change(shownName({ name, engine: event.engine }), {});
+      if (event.kind === 'container_checked') {
+        const { reason, status, checked } = event;
+        const version = versionCell({ from: checked?.version, to: checked?.latestVersion });
+        const image = imageChange(event.image, checked?.candidate);
+        change(key, { image, reason, version, state: { kind: 'checked', status } });
+      }
+      if (event.kind === 'update_started') {
+        const image = imageChange(event.formerImage ?? event.image, event.image);
+        change(key, { image, reason: '' });
+        enter(key, 'preparing');
+      }
+      if (event.kind === 'pull_progress') enter(key, 'pulling', { progress: event.progress });
+      if (event.kind === 'phase_entered') enter(key, event.phase, event);
+      if ('outcome' in event) {
+        const { reason, outcome, tagChange, from, to } = event.outcome;
+        const image = imageChange(tagChange?.from ?? event.outcome.image, tagChange?.to);
+        const version = versionCell({ from, to });
+        const why = causeFirst(reason, event.outcome.name);
+        change(key, {
+          image,
+          reason: why,
+          ...(version.text !== '' && { version }),
+          state: { kind: 'done', outcome, ...defined({ from, to }) },
+        });
+      }
+    },
+    // The final table has the bare name too, beside the image.
+    rows: () => [...rows].map(([key, row]) => viewOf(key.replace(/ service$/, ''), row, clock.monotonicMs())),
+  };
+}
+
+/** The row of an event about one container or service; empty for other events. */
+function keyOf(event: ServiceEvent): string {
+  if ('outcome' in event) return fleetKeyOf(event.engine, event.outcome);
+  if (!('container' in event)) return '';
+  const kind = 'entryKind' in event ? event.entryKind : undefined;
+  return fleetKeyOf(event.engine, { name: event.container, kind });
+}
+
+type Progress = { readonly progress?: PullProgress; readonly tasks?: TaskProgress };
+
+type Row = { readonly image: string; readonly version: Cell; readonly state: RowState; readonly reason: string };
+
+type RowState =
+  | { readonly kind: 'waiting' }
+  | { readonly kind: 'checked'; readonly status: string }
+  | {
+      readonly kind: 'busy';
+      readonly phase: UpdatePhase;
+      readonly sinceMs: number;
+      readonly progress: PullProgress | undefined;
+      readonly tasks: TaskProgress | undefined;
+    }
+  | ({ readonly kind: 'done'; readonly outcome: OutcomeKind } & Versions);
+
+const newRow: Row = { image: '', version: { text: '', style: 'plain' }, state: { kind: 'waiting' }, reason: '' };
+
+function viewOf(name: string, { image, version, state, reason }: Row, nowMs: number): ViewRow {
+  const unknown: Cell = { text: '', style: 'plain' };
+  const isNews = state.kind !== 'checked' || !/^(?:fresh|stale|pinned|local)$/.test(state.status);
+  const shown = { name, image, state: stateCell(state, nowMs), reason: isNews ? reason : '' };
+  const cells = rowOf({ ...shown, version, age: unknown });
+  return { cells, interest: interestOf(state) };
+}
+
+function stateCell(state: RowState, nowMs: number): Cell {
+  switch (state.kind) {
+    case 'waiting':
+      return { text: 'waits for its turn', style: 'grey' };
+    case 'checked':
+      return wordingOfStatus(state.status);
+    case 'busy':
+      return {
+        text: `${state.phase}${detailOf(state, nowMs)}`,
+        style: state.phase === 'rolling back' ? 'red' : 'cyan',
+      };
+    case 'done':
+      return sayResult(state);
+  }
+}
+
+/** The progress of a pull, the tasks of a service, or the time in a long phase. */
+function detailOf({ sinceMs, progress, tasks }: RowState & { kind: 'busy' }, nowMs: number): string {
+  if (progress !== undefined && progress.layers > 0) return ` ${progressText(progress)}`;
+  if (tasks !== undefined) return ` ${formatTasks(tasks)}`;
+  const seconds = Math.floor((nowMs - sinceMs) / 1000);
+  return seconds < 2 ? '' : ` ${formatDuration(seconds * 1000)}`;
+}
+
+function progressText({ bytes, totalBytes, layersDone, layers }: PullProgress): string {
+  if (totalBytes <= 0) return `${layersDone}/${layers} layers`;
+  const percent = Math.min(100, Math.floor((100 * bytes) / totalBytes));
+  return `${percent}% of ${megabytes(totalBytes)} MB`;
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(bytes < 10e6 ? 1 : 0);
+}
+
+function interestOf(state: RowState): ViewRow['interest'] {
+  if (state.kind === 'busy') return 'busy';
+  if (state.kind === 'done') return 'told';
+  return state.kind === 'checked' && /^(?:stale|unknown)$/.test(state.status) ? 'told' : 'quiet';
+}
+
+/** The bottom lines of a terminal, redrawn when they change. */
+type LiveRegion = {
+  /** Marks the lines as outdated. */
+  readonly changed: () => void;
+  /** Removes the lines. Later output begins in their place. */
+  readonly end: () => void;
+};
+
+/** Size of the drawing area. Lines must fit into it. */
+type Room = { readonly columns: number; readonly rows: number };
+
+/**
+ * Keeps lines at the bottom of the terminal. Redraws them after a change, every second if they show time, and after a
+ * resize, but at most ten times a second.
+ */
+export function createLiveRegion(
+  terminal: Terminal,
+  clock: Clock,
+  lines: (room: Room) => readonly string[],
+): LiveRegion {
+  const { out } = terminal;
+  const ending = new AbortController();
+  let drawn: readonly string[] = [];
+  let drawnAtMs = Number.NEGATIVE_INFINITY;
+  let waiting = false;
+
+  const draw = () => {
+    if (ending.signal.aborted) return;
+    const next = lines({ columns: Math.max(1, out.columns() - 1), rows: Math.max(1, out.rows() - 1) });
+    lease.write(`${upTo(drawn, out.columns())}${next.map((line) => `${line}${clearLine}\n`).join('')}${clearBelow}`);
+    drawn = next;
+    drawnAtMs = clock.monotonicMs();
+  };
+  const clear = () => {
+    lease.write(`${upTo(drawn, out.columns())}${clearBelow}`);
+    drawn = [];
+  };
+  const changed = () => {
+    if (waiting || ending.signal.aborted) return;
+    const waitMs = drawnAtMs + shortestPauseMs - clock.monotonicMs();
+    if (waitMs <= 0) {
+      draw();
+      return;
+    }
+    waiting = true;
+    void waited(clock, waitMs, ending.signal).then(() => {
+      waiting = false;
+      draw();
+    });
+  };
+  const tick = async () => {
+    while (await waited(clock, tickMs, ending.signal)) changed();
+  };
+
+  const lease = terminal.takeBottomLines({ clear: clear, redraw: draw });
+  const ignoreResizes = out.onResize(draw);
+  draw();
+  void tick();
+  return {
+    changed,
+    end: () => {
+      if (ending.signal.aborted) return;
+      clear();
+      ending.abort();
+      ignoreResizes();
+      lease.release();
+    },
+  };
+}
+
+const shortestPauseMs = 100;
+const tickMs = 1000;
+
+/** https://en.wikipedia.org/wiki/ANSI_escape_code#Control_Sequence_Introducer_commands */
+const clearLine = '\u001b[K';
+const clearBelow = '\u001b[J';
+
+/** Moves to the first drawn line. A terminal that has become narrower has wrapped the lines into more rows. */
+function upTo(drawn: readonly string[], columns: number): string {
+  let rows = 0;
+  for (const line of drawn) rows += Math.max(1, Math.ceil(displayWidth(line) / columns));
+  return rows === 0 ? '' : `\u001b[${rows}A\r`;
+}
+
+/** False if the signal ended the wait. */
+async function waited(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    await clock.sleep(ms, signal);
+    return true;
+  } catch {
+    return false;
+  }
 }

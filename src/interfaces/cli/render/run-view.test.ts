@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { containerOutcome } from '../../../../test/support/scene/fake-application.ts';
 import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import type { ServiceEvent } from '../../../domain/run/event.ts';
-import { createRunView } from './run-view.ts';
+import { createRunView } from './live-table.ts';
 
 const runId = 'run-1';
 

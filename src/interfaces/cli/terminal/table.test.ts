@@ -1,10 +1,8 @@
-import type { Cell } from './cell.ts';
+import { createStyle, type Cell } from './style.ts';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { containerColumns } from '../render/container-table.ts';
-import { createStyle } from './style.ts';
-import { layoutTable } from './table.ts';
-import { displayWidth } from './width.ts';
+import { layoutTable, displayWidth } from './table.ts';
 
 const style = createStyle(false);
 const cell = (text: string): Cell => ({ text, style: 'bold' });

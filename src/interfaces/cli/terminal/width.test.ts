@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { printable } from '../../../domain/text/printable.ts';
-import { displayWidth, fit, wrapText } from './width.ts';
+import { displayWidth, fit, wrapText } from './table.ts';
 
 const text = fc.string({ unit: 'grapheme', maxLength: 60 }).map((raw) => printable(raw, 200));
 

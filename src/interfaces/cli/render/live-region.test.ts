@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import { createFakeTerminal } from '../../../../test/support/scene/fake-terminal.ts';
-import { createLiveRegion } from './live-region.ts';
+import { createLiveRegion } from './live-table.ts';
 
 describe('createLiveRegion()', () => {
   test('draws its lines below what was written before, and takes them away at its end', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { containerOutcome, session } from '../../../../test/support/scene/fake-application.ts';
 import { digestOf } from '../../../../test/support/scene/builders.ts';
-import { porcelainTexts } from './porcelain.ts';
+import { porcelainTexts } from './run.ts';
 
 const outcomes = session([
   containerOutcome('updated', { outcome: 'updated', image: 'mock/app', newImageId: digestOf('new') }),

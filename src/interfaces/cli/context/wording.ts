@@ -4,8 +4,7 @@ import type { TaskProgress } from '../../../domain/container/swarm-service.ts';
 import type { OutcomeKind } from '../../../domain/run/session.ts';
 import type { UnfinishedUpdate } from '../../../domain/recovery/unfinished-update.ts';
 import type { Staleness } from '../../../domain/check/verdict.ts';
-import type { StyleName } from '../terminal/style.ts';
-import type { Versions } from './version-cell.ts';
+import type { StyleName, Cell } from '../terminal/style.ts';
 
 /** Text and colour of a state. The tables begin with the states that need attention, and lists follow their order. */
 export type Wording = { readonly text: string; readonly style: StyleName };
@@ -63,7 +62,7 @@ export const runWording = {
   fresh,
 } as const satisfies Readonly<Record<string, Wording>>;
 
-export type RunWord = keyof typeof runWording;
+type RunWord = keyof typeof runWording;
 
 /** The wording of a status in an event. */
 export function wordingOfStatus(status: string): Wording {
@@ -145,3 +144,36 @@ export function causeFirst(reason: string, name: string): string {
   if (cause === '') return reason;
   return failed === name ? `${cause}${rest}` : `${cause}: the new version of "${failed}"${rest}`;
 }
+
+/** Versions of an image for display. A reply may lack both. */
+export type Versions = { readonly from?: string | undefined; readonly to?: string | undefined };
+
+/** `1.27.3 → 1.27.4`, or the only known version. */
+export function versionCell({ from = '', to = '' }: Versions): Cell {
+  const isChange = from !== '' && to !== '' && from !== to;
+  const text = isChange ? `${shown(from)} → ${shown(to)}` : shown(from || to);
+  return { text, style: isChange ? 'bold' : 'plain' };
+}
+
+/** `nginx:1.27 → 1.28` if the newer image has another tag, else the reference. */
+export function imageChange(image: string, candidate: string | undefined): string {
+  const tag = candidate === image ? undefined : /:([^:/@]+)$/.exec(candidate ?? '')?.[1];
+  return tag === undefined ? image : `${image} → ${tag}`;
+}
+
+/** The age of a new version in its largest unit: `2d ago`; empty if unknown. */
+export function ageCell(releasedAtMs: number | undefined, nowMs: number): Cell {
+  if (releasedAtMs === undefined || releasedAtMs > nowMs) return { text: '', style: 'plain' };
+  const ageMs = nowMs - releasedAtMs;
+  const unitMs = unitsMs.find((unit) => ageMs >= unit) ?? 1000;
+  return { text: `${formatDuration(Math.floor(ageMs / unitMs) * unitMs)} ago`, style: 'grey' };
+}
+
+/** A day, an hour, a minute. */
+const unitsMs = [86_400_000, 3_600_000, 60_000] as const;
+
+function shown(version: string): string {
+  return printable(version, longestVersion);
+}
+
+const longestVersion = 40;

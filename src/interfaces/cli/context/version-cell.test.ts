@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ageCell, versionCell } from './version-cell.ts';
+import { ageCell, versionCell } from './wording.ts';
 
 describe('versionCell()', () => {
   test.each([

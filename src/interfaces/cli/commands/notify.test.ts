@@ -1,12 +1,11 @@
-import type { NotifySetup } from './notify-context.ts';
+import { createNotify, type NotifySetup } from './notify.ts';
 import { describe, expect, test } from 'vitest';
-import { createCommandScene } from '../../../../../test/support/scene/command-scene.ts';
-import { createTestTarget } from '../../../../../test/support/notify/notify-scene.ts';
-import { messageOf } from '../../../../../test/support/notify/outbox-arbitrary.ts';
-import type { SendOutcome } from '../../../../domain/notification/message.ts';
-import type { Composer } from '../../../../domain/notification/run-facts.ts';
-import { runReportingFailures } from '../../cli.ts';
-import { createNotify } from './notify.ts';
+import { createCommandScene } from '../../../../test/support/scene/command-scene.ts';
+import { createTestTarget } from '../../../../test/support/notify/notify-scene.ts';
+import { messageOf } from '../../../../test/support/notify/outbox-arbitrary.ts';
+import type { SendOutcome } from '../../../domain/notification/message.ts';
+import type { Composer } from '../../../domain/notification/run-facts.ts';
+import { runReportingFailures } from '../cli.ts';
 
 const composer: Composer = {
   start: ({ version }) => ({ title: 'T', text: `Upkeep ${version}`, level: 'info', lines: [] }),

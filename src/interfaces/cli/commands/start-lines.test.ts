@@ -4,7 +4,7 @@ import { createSandboxScene } from '../../../../test/support/scene/sandbox-outsi
 import { createApplication } from '../../../application/create-application.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
 import { defaultSettings } from '../../../domain/settings/effective-settings.ts';
-import { logStart } from './start-lines.ts';
+import { logStart } from './run.ts';
 
 async function bannerOf(follows: boolean) {
   const sandbox = createSandboxScene();
