@@ -1,4 +1,4 @@
-import { readOwnWays, type Listing, type ServiceListing } from '../engine/listing.ts';
+import { readOwnWays, type ServiceListing } from '../engine/listing.ts';
 import { obsoleteFailures, failedVersionsIn, type FailedVersion } from '../../domain/check/failed-version.ts';
 import { isContainer, type EngineRuns } from '../../domain/run/session.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
@@ -9,15 +9,9 @@ import { judgeWithoutRegistry, judgeFailure } from '../../domain/check/staleness
 import { unknownVerdict, type Verdict, type CheckSubject } from '../../domain/check/verdict.ts';
 import type { UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
 import { askRegistries, createCooldownClock, type Question } from './registry-verdict.ts';
-import type { ReadReference, ContainerReferences, SelectedContainers } from './select-containers.ts';
+import type { ReadReference, SelectedContainers } from './select-containers.ts';
 import { createCandidateFinder, createTagSightings, type TagSightings } from './newer.ts';
-import {
-  createDecisionStore,
-  createHoldRules,
-  type DecisionStore,
-  type HoldRules,
-  type KnownDecisions,
-} from './decisions.ts';
+import { createDecisionStore, createHoldRules, type DecisionStore, type HoldRules } from './decisions.ts';
 import {
   imageIn,
   candidateDigest,
@@ -37,12 +31,16 @@ import {
 } from '../../domain/swarm/service-verdict.ts';
 import type { ImageSummary } from '../../domain/container/container.ts';
 import { labelsOfImage, type ImageIndex } from '../../domain/container/lookup.ts';
-import { sameRepository, tryParseImageReference, type Digest } from '../../domain/image/image-reference.ts';
+import {
+  sameRepository,
+  tryParseImageReference,
+  type Digest,
+  type ImageReference,
+} from '../../domain/image/image-reference.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { ownJournal } from '../../domain/transaction/journal.ts';
 import { stopCode } from '../async/concurrency.ts';
 import { defined } from '../../domain/text/plain-data.ts';
-import type { OwnWays } from '../../domain/self-update/own-ways.ts';
 
 export type CheckReport = EngineRuns & {
   /** Containers in listing order. */
@@ -94,7 +92,7 @@ type PlanStale = (
   signal?: AbortSignal,
 ) => Promise<MadePlan>;
 
-/** Asks the registries about selected containers. */
+/** Asks the registries about selected containers, and announces each verdict as soon as it is known. */
 export function createJudge(
   world: ReadOnlyOutside,
   settings: ServiceSettings,
@@ -105,73 +103,235 @@ export function createJudge(
     plan,
   }: Partial<HoldParts> = {},
 ): Judge {
-  const { clock } = world;
+  const { clock, log } = world;
   const cooldownClock = createCooldownClock(world);
 
   return async (selected, order, signal) => {
-    const { listing, references, watched } = selected;
+    const { listing, references, watched, unmatched, unwatched } = selected;
     const { containers, images, failedVersions, begunAt } = listing;
     const isAsked = order.byPerson !== undefined;
-    const [applyCooldown, retryFailed] = [order.applyCooldown && !isAsked, order.retryFailed === true || isAsked];
+    const ignoresCooldown = !order.applyCooldown || isAsked;
+    const retryFailed = order.retryFailed === true || isAsked;
     const outside = { ...world, registry: order.part?.registry ?? world.registry };
     const [decided, ways] = await Promise.all([
       decisions.refresh(),
       readOwnWays(outside, containers, signal),
       tags.load(),
     ]);
-    const verdicts = createVerdicts(outside, settings, { holdBack, decided, selected, order, ways }, signal);
-    const manner = { ...settings, applyCooldown, retryFailed, ignoresMonitorOnly: isAsked };
-
-    function questionsOf(one: WatchedContainer): readonly Question[] {
-      const service = verdicts.serviceOf(one);
-      const settle = (verdict: Verdict) => verdicts.settle(one, verdict);
-      if (service !== undefined && listing.services !== undefined)
-        return questionsAbout(one, service, listing.services, settings, {
-          settle,
-          applyCooldown,
-          retryFailed,
-          ignoresMonitorOnly: isAsked,
-        });
-      const subject = subjectOf(one, { references, images, failedVersions }, manner);
-      const verdict =
-        'status' in subject ? subject : refuseUnproven(outside, subject, judgeWithoutRegistry(subject, images));
-      if (verdict !== undefined) settle(verdict);
-      if ('status' in subject || verdict !== undefined) return [];
-      return [{ subject, instead: (newest) => verdicts.instead(one, newest), settle }];
-    }
-
+    const services = new Map(listing.services?.services.map((service) => [service.id, service]));
+    const settled = new Map<WatchedContainer, Settled>();
     const find = createCandidateFinder(outside.registry, clock);
     const limit = settings.checkConcurrency;
-    await askRegistries(watched.flatMap(questionsOf), { outside, images, tags, cooldownClock, find, limit, signal });
+    const options = { outside, images, tags, cooldownClock, find, limit, signal };
+    await askRegistries(watched.flatMap(questionsAbout), options);
     tags.keep();
-    const judged = watched.map((one) => verdicts.of(one) ?? verdicts.settle(one, unanswered(one, images, signal)));
+    for (const one of watched)
+      if (!settled.has(one)) settle(one, unanswered(images.byId(one.container.imageId), signal));
+    const judged = watched.flatMap((one) => settled.get(one) ?? []);
     const made = await planOf(judged.map((one) => one.checked));
-    const refused = new Map(made?.plan.refused.map(({ id, reason }) => [id, reason]));
-    const settled = judged.map((one) => verdicts.conclude(one, refused.get(one.checked.id)));
-    const checked = settled.map(({ checked: one }) => one);
+    const refusals = new Map(made?.plan.refused.map(({ id, reason }) => [id, reason]));
+    const concluded = judged.map((one) => conclude(one, refusals.get(one.checked.id)));
+    const checked = concluded.map((one) => one.checked);
     return {
       containers: checked,
-      asScheduled: settled.map(({ asScheduled }) => asScheduled),
+      asScheduled: concluded.map(({ asScheduled }) => asScheduled),
       ...(made && { made }),
-      unmatched: selected.unmatched,
+      unmatched,
       unfinished: selected.unfinished.map((update) => describeUnfinished(update, references.get(update.container.id))),
-      unwatched: selected.unwatched,
+      unwatched,
       obsoleteFailures: obsoleteFailures(failedVersions, containers, checked.filter(isContainer)),
       startedAtMs: begunAt.wallMs,
       durationMs: clock.monotonicMs() - begunAt.monotonicMs,
     };
+
+    /** The questions about one container. Without a question its verdict is settled. */
+    function questionsAbout(one: WatchedContainer): readonly Question[] {
+      const service = services.get(one.container.id);
+      if (service !== undefined && listing.services !== undefined)
+        return questionsAboutService(one, service, listing.services);
+      const subject = subjectOf(one);
+      const verdict =
+        'status' in subject ? subject : refuseUnproven(outside, subject, judgeWithoutRegistry(subject, images));
+      if (verdict !== undefined) settle(one, verdict);
+      if ('status' in subject || verdict !== undefined) return [];
+      return [{ subject, instead: (newest) => insteadOf(one, newest), settle: (answer) => settle(one, answer) }];
+    }
+
+    /** One question for each platform of the nodes. The last answer settles the verdict. */
+    function questionsAboutService(
+      one: WatchedContainer,
+      service: SwarmService,
+      { nodes, failures }: ServiceListing,
+    ): readonly Question[] {
+      const alone = judgeServiceAlone(service);
+      const image = readServiceImage(service.image, service.labels);
+      if (alone !== undefined || image.kind !== 'tagged') {
+        if (alone !== undefined) settle(one, alone);
+        return [];
+      }
+      const inForce = effectiveSettings(settings, one.wishes);
+      const fault = faultOfLabels(one.wishes, inForce);
+      if (fault !== undefined) {
+        settle(one, unknownVerdict(fault, { image: undefined }));
+        return [];
+      }
+      const own = failures.filter(({ serviceId }) => serviceId === service.id);
+      const subject = subjectOfService(image, own, {
+        inForce: ignoresCooldown ? { ...inForce, cooldownMs: 0 } : inForce,
+        retryFailed,
+        ...(isAsked && { ignoresMonitorOnly: true }),
+      });
+      const platforms = platformsOf(nodes);
+      const verdicts: Verdict[] = [];
+      return platforms.map((platform) => ({
+        subject,
+        platform,
+        settle: (verdict) => {
+          verdicts.push(verdict);
+          if (verdicts.length < platforms.length) return;
+          const joined = joinVerdicts(service, image, verdicts, { failures: own, retryFailed });
+          settle(one, heldByLabel(joined, service, settings));
+        },
+      }));
+    }
+
+    /** The facts about a container that its verdict needs, or a verdict without a registry request. */
+    function subjectOf({ container, wishes }: WatchedContainer): CheckSubject | Verdict {
+      const { id, name, imageId } = container;
+      const image = images.byId(imageId);
+      const read = references.get(id);
+      const inForce = effectiveSettings(settings, wishes);
+      const fault = faultOfLabels(wishes, inForce);
+      if (fault !== undefined) return unknownVerdict(fault, { image });
+      // Its own settings may forbid the update, and cannot be distinguished from the image's.
+      if (image?.isConfigUnknown) return unknownVerdict(unknownConfig(image), { image });
+      switch (read?.kind) {
+        case 'known':
+          break;
+        case 'unknown':
+          return unknownVerdict(read.reason, { image });
+        case 'failed':
+          return judgeFailure({ image }, read.error);
+        case undefined:
+          return unknownVerdict('The check failed', { image });
+      }
+      const { reference, isNamedByLabel = false } = read;
+      // The container's own label names the image to move to, whatever runs now.
+      const isKnownSource = isNamedByLabel || wasPulled(container, images, reference);
+      const isFromRegistry = wishes.fromRegistry ?? (isKnownSource || undefined);
+      return {
+        imageId,
+        image,
+        reference,
+        isNamedByLabel,
+        inForce,
+        ...defined({ isFromRegistry }),
+        ...(ignoresCooldown && { ignoresCooldown }),
+        ...(isAsked && { ignoresMonitorOnly: true }),
+        failedVersions: failedVersionsIn(failedVersions, name),
+        retryFailed,
+      };
+    }
+
+    function describe({ container, wishes }: WatchedContainer, verdict: Verdict): CheckedContainer {
+      const isService = services.has(container.id);
+      const kind = isService ? ('service' as const) : settings.swarm ? ('container' as const) : undefined;
+      const noPull = effectiveSettings(settings, wishes).noPull && !isService;
+      const isCanary = wishes.canary === true || undefined;
+      const facts = { kind, isCanary, read: references.get(container.id), verdict, noPull };
+      return unlessOwnWay(describeChecked(container, { ...facts, images, nowMs: clock.nowMs() }));
+    }
+
+    /**
+     * Holds a newer version back for good if the engine cannot be reached without the container, and no helper can
+     * replace it.
+     */
+    function unlessOwnWay(checked: CheckedContainer): CheckedContainer {
+      const way = ways.get(checked.id);
+      if (checked.status !== 'stale' || way === undefined) return checked;
+      const byHand = way.byHand ?? (settings.selfUpdate === 'off' ? ', because self-update is off' : undefined);
+      if (byHand === undefined) return checked;
+      const reason = `${checked.reason}; the container ${way.reason}, so it is updated only by hand${byHand}`;
+      return { ...checked, status: 'held', hold: 'own-way', reason };
+    }
+
+    function inUsualWave(one: CheckedContainer, retriesFailed = false): CheckedContainer {
+      return isContainer(one) ? (order.part?.hold?.(one, retriesFailed) ?? one) : one;
+    }
+
+    function inWave(one: CheckedContainer): CheckedContainer {
+      return order.ignoreWaves === true ? one : inUsualWave(one, order.retryFailed);
+    }
+
+    /** The digest to apply in place of the newest one, which waits for engines of earlier waves. */
+    function insteadOf(one: WatchedContainer, newest: Verdict): Digest | undefined {
+      const judged = describe(one, newest);
+      const { status, pullDigest } = inWave(judged);
+      return status === 'stale' && pullDigest !== judged.pullDigest ? pullDigest : undefined;
+    }
+
+    /** Adds to a verdict the reasons to wait. A stale container is announced by `conclude`. */
+    function settle(one: WatchedContainer, verdict: Verdict): void {
+      const { approve: approval, window } = effectiveSettings(settings, one.wishes);
+      const nowMs = clock.nowMs();
+      const judged = describe(one, verdict);
+      const lifted = {
+        approval: order.asApproved === true || isAsSeen(judged) ? ('never' as const) : approval,
+        window: order.ignoreWindows === true || isAsked ? undefined : window,
+      };
+      const checked = holdBack.judge(inWave(judged), lifted, decided, nowMs);
+      const usual = inUsualWave({ ...judged, ...heldOtherwise(verdict) });
+      const both = { checked, asScheduled: holdBack.judge(usual, { approval, window }, decided, nowMs) };
+      settled.set(one, both);
+      if (checked.status !== 'stale') announce(both);
+    }
+
+    /** Whether a person has asked for this very version. */
+    function isAsSeen(judged: CheckedContainer): boolean {
+      const digest = candidateDigest(judged);
+      return digest !== undefined && order.byPerson?.(judged.name)?.digest === digest;
+    }
 
     /** A plan that cannot be made is no failure of the check. An update makes it again, and reports the reason. */
     async function planOf(found: readonly CheckedContainer[]): Promise<MadePlan | undefined> {
       const isStale = found.some((one) => one.status === 'stale' && isContainer(one));
       if (plan === undefined || !isStale || signal?.aborted) return undefined;
       return plan(found, listing, signal).catch((error: unknown) => {
-        world.log.debug('An update could not be planned', { error });
+        log.debug('An update could not be planned', { error });
         return undefined;
       });
     }
+
+    /**
+     * Announces a stale container. With the reason why the plan of its update refuses it, it is held back, so that no
+     * list promises what an update refuses.
+     */
+    function conclude(one: Settled, refusal: string | undefined): Settled {
+      if (one.checked.status !== 'stale') return one;
+      const concluded =
+        refusal === undefined
+          ? one
+          : { checked: refused(one.checked, refusal), asScheduled: refused(one.asScheduled, refusal) };
+      announce(concluded);
+      return concluded;
+    }
+
+    /** The end of a dry run tells nothing about its containers. */
+    function announce({ checked, asScheduled }: Settled): void {
+      const shown = order.isDryRun === true ? asScheduled : checked;
+      if (order.isDryRun === true && signal?.aborted === true && shown.status === 'unknown') return;
+      const { name: container, kind: entryKind, image, status, reason, error } = shown;
+      const facts = { container, ...defined({ entryKind }), image, status, reason: error ?? reason };
+      outside.publish({ kind: 'container_checked', runId: order.runId, ...facts, checked: checkedFacts(shown) });
+    }
   };
 }
+
+type Settled = {
+  readonly checked: CheckedContainer;
+  /** The verdict of a scheduled run, without the exceptions of this order. */
+  readonly asScheduled: CheckedContainer;
+};
 
 function describeUnfinished(
   { name, state, reason, isParked, isDown, container }: UnfinishedUpdate,
@@ -181,123 +341,28 @@ function describeUnfinished(
   return { id, name, image: imageIn(read, image), imageId, state, reason, isParked, ...(isDown && { isDown }) };
 }
 
-type ServiceJudgement = {
-  readonly settle: (verdict: Verdict) => void;
-  readonly applyCooldown: boolean;
-  readonly retryFailed: boolean;
-  readonly ignoresMonitorOnly: boolean;
-};
-
-/**
- * Settles the verdict on a service, or returns its questions, one for each platform of the nodes. The last answer
- * settles the verdict.
- */
-function questionsAbout(
-  watched: WatchedContainer,
-  service: SwarmService,
-  { nodes, failures }: ServiceListing,
-  settings: ServiceSettings,
-  { settle, applyCooldown, retryFailed, ignoresMonitorOnly }: ServiceJudgement,
-): readonly Question[] {
-  const alone = judgeServiceAlone(service);
-  const image = readServiceImage(service.image, service.labels);
-  if (alone !== undefined || image.kind !== 'tagged') {
-    if (alone !== undefined) settle(alone);
-    return [];
-  }
-  const inForce = effectiveSettings(settings, watched.wishes);
-  const fault = faultOfLabels(watched.wishes, inForce);
-  if (fault !== undefined) {
-    settle(unknownVerdict(fault, { image: undefined }));
-    return [];
-  }
-  const own = failures.filter(({ serviceId }) => serviceId === service.id);
-  const subject = subjectOfService(image, own, {
-    inForce: applyCooldown ? inForce : { ...inForce, cooldownMs: 0 },
-    retryFailed,
-    ...(ignoresMonitorOnly && { ignoresMonitorOnly }),
-  });
-  const platforms = platformsOf(nodes);
-  const verdicts: Verdict[] = [];
-  return platforms.map((platform) => ({
-    subject,
-    platform,
-    settle: (verdict) => {
-      verdicts.push(verdict);
-      if (verdicts.length === platforms.length)
-        settle(heldByLabel(joinVerdicts(service, image, verdicts, { failures: own, retryFailed }), service, settings));
-    },
-  }));
-}
-
 /** A label that restrains updates holds the service back where it cannot be followed. */
 function heldByLabel(verdict: Verdict, service: SwarmService, settings: ServiceSettings): Verdict {
   const why = verdict.status === 'stale' ? whyHeldByLabel(service, settings) : undefined;
   return why === undefined ? verdict : { ...verdict, status: 'held', hold: 'other', reason: why };
 }
 
-/** The facts about a container that its verdict needs, or a verdict without a registry request. */
-function subjectOf(
-  { container, wishes }: WatchedContainer,
-  { references, images, failedVersions }: Known,
-  settings: ServiceSettings & {
-    readonly applyCooldown: boolean;
-    readonly retryFailed: boolean;
-    readonly ignoresMonitorOnly: boolean;
-  },
-): CheckSubject | Verdict {
-  const { id, name, imageId } = container;
-  const image = images.byId(imageId);
-  const read = references.get(id);
-  const inForce = effectiveSettings(settings, wishes);
-  // The container's own label names the image to move to, whatever runs now.
-  const isNamed = read?.kind === 'known' && read.isNamedByLabel === true;
-  const isFromRegistry = wishes.fromRegistry ?? (isNamed || wasPulled(container, images, read) || undefined);
-  const fault = faultOfLabels(wishes, inForce);
-  if (fault !== undefined) return unknownVerdict(fault, { image });
-  // Its own settings may forbid the update, and cannot be distinguished from the image's.
-  if (image?.isConfigUnknown) return unknownVerdict(unknownConfig(image), { image });
-  switch (read?.kind) {
-    case 'known':
-      return {
-        imageId,
-        image,
-        reference: read.reference,
-        isNamedByLabel: read.isNamedByLabel === true,
-        inForce,
-        ...(isFromRegistry !== undefined && { isFromRegistry }),
-        ...(!settings.applyCooldown && { ignoresCooldown: true }),
-        ...(settings.ignoresMonitorOnly && { ignoresMonitorOnly: true }),
-        failedVersions: failedVersionsIn(failedVersions, name),
-        retryFailed: settings.retryFailed,
-      };
-    case 'unknown':
-      return unknownVerdict(read.reason, { image });
-    case 'failed':
-      return judgeFailure({ image }, read.error);
-    case undefined:
-      return unknownVerdict('The check failed', { image });
-  }
-}
-
 /** Whether an update of ours has pulled the image that runs from the repository of the container's reference. */
 function wasPulled(
   { labels, imageId }: WatchedContainer['container'],
   images: ImageIndex,
-  read: ReturnType<ContainerReferences['get']>,
+  ownReference: ImageReference,
 ): boolean {
   const journal = ownJournal(labels, labelsOfImage(images.byId(imageId)));
-  if (read?.kind !== 'known' || journal?.isPulled !== true || journal.newImageId !== imageId) return false;
+  if (journal?.isPulled !== true || journal.newImageId !== imageId) return false;
   const reference = tryParseImageReference(journal.reference);
-  return reference !== undefined && sameRepository(reference, read.reference);
+  return reference !== undefined && sameRepository(reference, ownReference);
 }
 
 function unknownConfig({ configFault }: ImageSummary): string {
   const unread = configFault === undefined ? '' : `, and it cannot be read from the registry (${configFault})`;
   return `The engine does not know the configuration of the image that runs${unread}, so the labels of the container cannot be distinguished from those of the image: re-create the container from its compose file or command`;
 }
-
-type Known = Pick<Listing, 'images' | 'failedVersions'> & { readonly references: ContainerReferences };
 
 /** Why the labels of a container hold its updates back: its owner meant a restriction, and it cannot be read. */
 function faultOfLabels(
@@ -312,141 +377,13 @@ function faultOfLabels(
 }
 
 /** The verdict on a container whose questions were not answered before the end of the check. */
-function unanswered({ container }: WatchedContainer, images: ImageIndex, signal: AbortSignal | undefined): Verdict {
-  const subject = { image: images.byId(container.imageId) };
-  const late = signal !== undefined && stopCode(signal) === 'timeout';
+function unanswered(image: CheckSubject['image'], signal: AbortSignal | undefined): Verdict {
+  const isLate = signal !== undefined && stopCode(signal) === 'timeout';
   return unknownVerdict(
-    late ? 'The check did not end in time' : 'The check was cancelled',
-    subject,
-    late ? 'check timed out' : 'check cancelled',
+    isLate ? 'The check did not end in time' : 'The check was cancelled',
+    { image },
+    isLate ? 'check timed out' : 'check cancelled',
   );
-}
-
-/** The verdicts of one check. */
-type Verdicts = {
-  /** Adds to a verdict the reasons to wait. Announces it, unless it is `stale`. */
-  readonly settle: (watched: WatchedContainer, verdict: Verdict) => Settled;
-  /**
-   * Announces a stale container. With the reason why the plan of its update refuses it, it is held back, so that no list
-   * promises what an update refuses.
-   */
-  readonly conclude: (settled: Settled, refusal: string | undefined) => Settled;
-  /** The settled verdict on a container. */
-  readonly of: (watched: WatchedContainer) => Settled | undefined;
-  /** The digest to apply in place of the newest one, which waits for engines of earlier waves. */
-  readonly instead: (watched: WatchedContainer, newest: Verdict) => Digest | undefined;
-  /** The service that is listed as a container; undefined for a container. */
-  readonly serviceOf: (watched: WatchedContainer) => SwarmService | undefined;
-};
-
-type Settled = {
-  readonly checked: CheckedContainer;
-  /** The verdict of a scheduled run, without the exceptions of this order. */
-  readonly asScheduled: CheckedContainer;
-};
-
-type VerdictParts = {
-  readonly holdBack: HoldRules;
-  readonly decided: KnownDecisions;
-  readonly selected: SelectedContainers;
-  readonly order: JudgeOrder;
-  readonly ways: OwnWays;
-};
-
-function createVerdicts(
-  { clock, publish }: Pick<ReadOnlyOutside, 'clock' | 'publish'>,
-  settings: ServiceSettings,
-  { holdBack, decided, order, ways, selected: { listing, references } }: VerdictParts,
-  signal?: AbortSignal,
-): Verdicts {
-  const services = new Map(listing.services?.services.map((service) => [service.id, service]));
-  const settledOf = new Map<string, Settled>();
-  const serviceOf = ({ container }: WatchedContainer) => services.get(container.id);
-
-  /**
-   * Holds a newer version back for good if the engine cannot be reached without the container, and no helper can
-   * replace it.
-   */
-  function unlessOwnWay(checked: CheckedContainer): CheckedContainer {
-    const way = ways.get(checked.id);
-    if (checked.status !== 'stale' || way === undefined) return checked;
-    const byHand = way.byHand ?? (settings.selfUpdate === 'off' ? ', because self-update is off' : undefined);
-    if (byHand === undefined) return checked;
-    const reason = `${checked.reason}; the container ${way.reason}, so it is updated only by hand${byHand}`;
-    return { ...checked, status: 'held', hold: 'own-way', reason };
-  }
-
-  function describe(watched: WatchedContainer, verdict: Verdict): CheckedContainer {
-    const { container, wishes } = watched;
-    const isService = serviceOf(watched) !== undefined;
-    const kind = isService ? ('service' as const) : settings.swarm ? ('container' as const) : undefined;
-    const noPull = effectiveSettings(settings, wishes).noPull && !isService;
-    const read = references.get(container.id);
-    const isCanary = wishes.canary === true || undefined;
-    const facts = { kind, isCanary, read, verdict, noPull };
-    return unlessOwnWay(describeChecked(container, { ...facts, images: listing.images, nowMs: clock.nowMs() }));
-  }
-
-  function inUsualWave(one: CheckedContainer, retriesFailed = false): CheckedContainer {
-    return isContainer(one) ? (order.part?.hold?.(one, retriesFailed) ?? one) : one;
-  }
-
-  function inWave(one: CheckedContainer): CheckedContainer {
-    return order.ignoreWaves === true ? one : inUsualWave(one, order.retryFailed);
-  }
-
-  function announce(told: CheckedContainer): void {
-    const { name: container, kind: entryKind, image, status, reason, error } = told;
-    const said = { container, ...defined({ entryKind }), image, status, reason: error ?? reason };
-    publish({ kind: 'container_checked', runId: order.runId, ...said, checked: checkedFacts(told) });
-  }
-
-  /** The end of a dry run tells nothing about its containers. */
-  function tell({ checked, asScheduled }: Settled): void {
-    const isUnasked = order.isDryRun === true && signal?.aborted === true && asScheduled.status === 'unknown';
-    if (!isUnasked) announce(order.isDryRun === true ? asScheduled : checked);
-  }
-
-  /** Whether a person has asked for this very version. */
-  function isAsSeen(judged: CheckedContainer): boolean {
-    const digest = candidateDigest(judged);
-    return digest !== undefined && order.byPerson?.(judged.name)?.digest === digest;
-  }
-
-  return {
-    serviceOf,
-    of: ({ container }) => settledOf.get(container.id),
-    instead(watched, newest) {
-      const judged = describe(watched, newest);
-      const { status, pullDigest } = inWave(judged);
-      return status === 'stale' && pullDigest !== judged.pullDigest ? pullDigest : undefined;
-    },
-    settle(watched, verdict) {
-      const { approve: approval, window } = effectiveSettings(settings, watched.wishes);
-      const nowMs = clock.nowMs();
-      const judged = describe(watched, verdict);
-      const lifted = {
-        approval: order.asApproved === true || isAsSeen(judged) ? ('never' as const) : approval,
-        window: order.ignoreWindows === true || order.byPerson !== undefined ? undefined : window,
-      };
-      const checked = holdBack.judge(inWave(judged), lifted, decided, nowMs);
-      const usual = inUsualWave({ ...judged, ...heldOtherwise(verdict) });
-      const asScheduled = holdBack.judge(usual, { approval, window }, decided, nowMs);
-      const settled = { checked, asScheduled };
-      settledOf.set(checked.id, settled);
-      if (checked.status !== 'stale') tell(settled);
-      return settled;
-    },
-    conclude(settled, refusal) {
-      if (settled.checked.status !== 'stale') return settled;
-      const concluded =
-        refusal === undefined
-          ? settled
-          : { checked: refused(settled.checked, refusal), asScheduled: refused(settled.asScheduled, refusal) };
-      tell(concluded);
-      return concluded;
-    },
-  };
 }
 
 /** A decision or a window would not change it, so it is not judged again before the next check. */

@@ -226,7 +226,7 @@ type FinalHoldParts = {
 };
 
 /** The decisions that this process knows. */
-export type KnownDecisions = {
+type KnownDecisions = {
   readonly decisions: Decisions;
   /** Why the stored ones cannot be read: any version may have been skipped then. */
   readonly fault: string | undefined;

@@ -4,7 +4,7 @@ import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
 import type { Registry } from '../../domain/outside/registry.ts';
 import { parseImageReference } from '../../domain/image/image-reference.ts';
 import { readTagPolicy, type TagPolicy } from '../../domain/image/choose-tag.ts';
-import { createCandidateFinder, type FindCandidate } from './newer.ts';
+import { createCandidateFinder } from './newer.ts';
 
 const amd64 = { os: 'linux', architecture: 'amd64', variant: '' };
 const arm64 = { os: 'linux', architecture: 'arm64', variant: 'v8' };
@@ -28,7 +28,12 @@ function policyOf(text: string): TagPolicy {
   return policy;
 }
 
-async function answer(find: FindCandidate, tag: string, policy: string, platform = amd64): Promise<string> {
+async function answer(
+  find: ReturnType<typeof createCandidateFinder>,
+  tag: string,
+  policy: string,
+  platform = amd64,
+): Promise<string> {
   const reference = parseImageReference(`${name}${tag}`);
   const found = await find({ reference, policy: policyOf(policy), platform });
   return found.kind === 'found' ? `${found.reference.tag} ${found.step.kind}` : (found.because ?? '-');

@@ -59,7 +59,7 @@ type CandidateAnswer =
   | { readonly kind: 'none'; readonly because?: string; readonly isCut?: true };
 
 /** Throws the registry's `ServiceError` when a listing or a candidate cannot be read. */
-export type FindCandidate = (question: CandidateQuestion, signal?: AbortSignal) => Promise<CandidateAnswer>;
+type FindCandidate = (question: CandidateQuestion, signal?: AbortSignal) => Promise<CandidateAnswer>;
 
 /**
  * Finds tags that containers may move to, for one run. Each repository is listed once, and each tag is resolved once
@@ -209,14 +209,14 @@ export function undefinedIfDeleted(error: unknown): undefined {
   throw error;
 }
 
-type CandidateSearch = {
+export type CandidateSearch = {
   readonly outside: ReadOnlyOutside;
   readonly images: ImageIndex;
   readonly tags: TagSightings;
   readonly cooldownClock: CooldownClock;
   readonly find: FindCandidate;
   readonly platformOf: (imageId: string) => Promise<Platform>;
-  readonly signal: AbortSignal | undefined;
+  readonly signal?: AbortSignal | undefined;
 };
 
 /** Judges a container whose policy lets it move to other tags; `own` is the verdict on the digest of its own tag. */
@@ -301,12 +301,17 @@ async function judgeFound(
   const { cooldownMs } = subject.inForce;
   const now = cooldownClock(reference, cooldownMs);
   const seen = cooldownMs === 0 ? [] : tags.see(formatReference(reference), digest, { now, cooldownMs, isNew });
-  const sighting = seen.at(-1) ?? { digest, atMs: now.monotonicMs, sawItCome: false };
+  const sighting = seen.at(-1) ?? justSeen(digest, now);
   const age = ageOf(sighting, image.createdAtMs, now);
   const content = { latest: image, own: undefined, platform, nowMs: outside.clock.nowMs(), age, isOfHigherTag: true };
   const verdict = judgeContent({ ...subject, reference }, content, images);
   if (verdict.status !== 'stale' && verdict.status !== 'held') return verdict;
   return requireSignature(outside, subject, { ...verdict, candidate: { reference, kind: step.kind } }, signal);
+}
+
+/** The sighting of a digest that nobody has noted before. */
+export function justSeen(digest: Digest, { monotonicMs }: Now): Sighting {
+  return { digest, atMs: monotonicMs, sawItCome: false };
 }
 
 /** Order of preference: a higher tag that may be applied, the own tag, a version that waits, an unknown one. */

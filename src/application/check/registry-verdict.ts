@@ -12,13 +12,12 @@ import {
   seenSince,
   type Content,
 } from '../../domain/check/staleness.ts';
-import type { ImageIndex } from '../../domain/container/lookup.ts';
-import type { ReadOnlyOutside, Clock, Log } from '../../domain/outside/outside.ts';
+import type { Clock, Log } from '../../domain/outside/outside.ts';
 import { formatPlatform, sameArchitecture, type Platform } from '../../domain/image/platform.ts';
 import { ageOf, eligibleOlderDigests, type Sighting, type Now } from '../../domain/check/sightings.ts';
 import type { CheckSubject, Verdict } from '../../domain/check/verdict.ts';
 import { mapConcurrently, remember, createFirstTimes } from '../async/concurrency.ts';
-import { undefinedIfDeleted, judgeHigherTags, type FindCandidate, type TagSightings } from './newer.ts';
+import { justSeen, undefinedIfDeleted, judgeHigherTags, type CandidateSearch } from './newer.ts';
 import { requireSignature } from './require-signature.ts';
 import type { RemoteImage, Registry } from '../../domain/outside/registry.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
@@ -32,15 +31,9 @@ export type Question = {
   readonly settle: (verdict: Verdict) => void;
 };
 
-type AskOptions = {
-  readonly outside: ReadOnlyOutside;
-  readonly images: ImageIndex;
-  readonly tags: TagSightings;
-  readonly cooldownClock: CooldownClock;
-  readonly find: FindCandidate;
+type AskOptions = Omit<CandidateSearch, 'platformOf'> & {
   /** Number of references that are asked about at once. */
   readonly limit: number;
-  readonly signal?: AbortSignal | undefined;
 };
 
 /**
@@ -49,159 +42,211 @@ type AskOptions = {
  * if a policy allows them. After an abort the other questions stay unsettled.
  */
 export async function askRegistries(questions: readonly Question[], options: AskOptions): Promise<void> {
+  const { outside, images, tags, cooldownClock, limit, signal } = options;
+  const { engine, registry, clock, log } = outside;
   const groups = new Map<string, Question[]>();
   for (const question of questions) addTo(groups, formatReference(question.subject.reference), question);
-  const platformOf = createPlatformReader(options);
   const references = [...groups.values()].flatMap(([first]) => first?.subject.reference ?? []);
-  await options.outside.registry.prepare?.(references, options.signal).catch((error: unknown) => {
-    options.outside.log.debug('The references of a check could not be announced', { error });
+  await registry.prepare?.(references, signal).catch((error: unknown) => {
+    log.debug('The references of a check could not be announced', { error });
   });
-  await mapConcurrently([...groups.values()], options.limit, async (group) => {
-    const own = new Map<Question, Verdict>();
-    const asked = group.map((question): Question => ({
-      ...question,
-      settle: (verdict: Verdict) => void own.set(question, verdict),
-    }));
-    await askAbout(asked, platformOf, options);
-    for (const [question, verdict] of own) {
-      const concluded = await conclude(question, verdict, { ...options, platformOf });
-      if (concluded !== undefined) question.settle(concluded);
-    }
-  });
-}
-
-/**
- * The verdict on the container's own tag, completed by signatures, higher tags, and the version of earlier waves.
- * Undefined after an abort.
- */
-async function conclude(
-  { subject, platform, instead }: Question,
-  own: Verdict,
-  { signal, ...options }: AskOptions & { readonly platformOf: PlatformReader },
-): Promise<Verdict | undefined> {
-  const { outside } = options;
-  // A higher tag of a stranger is a stranger's too.
-  if (own.status === 'local') return own;
-  const signed = await requireSignature(outside, subject, own, signal).catch((error: unknown) =>
-    judgeFailure(subject, error),
+  const engineInfo = remember(
+    () => engine.info(signal),
+    () => '',
   );
-  if (own.status === 'unknown' && subject.inForce.tagPolicy.kind !== 'digest') {
-    // Its own tag is not in the registry, so nothing has shown yet that its image is.
-    const refused = await refuseStranger(subject, options).catch((error: unknown) => judgeFailure(subject, error));
-    if (refused !== undefined) return refused;
+  /** A container's platform is its engine's. An image of another architecture keeps its own, as its successor must. */
+  const platformOf = remember(
+    async (imageId: string): Promise<Platform> => {
+      const [{ platform }, image] = await Promise.all([engineInfo(), engine.inspectImage(imageId, signal)]);
+      if (image === undefined || sameArchitecture(image, platform)) return platform;
+      return { os: image.os, architecture: image.architecture, variant: image.variant };
+    },
+    (imageId) => imageId,
+  );
+  await mapConcurrently([...groups.values()], limit, async (group) => {
+    const [first] = group;
+    if (first === undefined || signal?.aborted) return;
+    const { reference } = first.subject;
+    // The questions of one check bound the answers.
+    const describe = remember(
+      (digest: Digest, platform: Platform) => registry.describe({ reference, digest, platform }, signal),
+      (digest, platform) => `${digest} ${formatPlatform(platform)}`,
+    );
+    for (const [question, own] of await judgeOwnTag(reference, group, describe)) {
+      const verdict = await conclude(question, own, describe);
+      if (verdict !== undefined) question.settle(verdict);
+    }
+  });
+
+  /** The verdicts on the digest of the containers' own tag. Some are missing after an abort. */
+  async function judgeOwnTag(reference: ImageReference, group: readonly Question[], describe: Describer) {
+    const verdicts = new Map<Question, Verdict>();
+    let digest: Digest;
+    try {
+      digest = await registry.resolve(reference, signal);
+    } catch (error) {
+      if (!signal?.aborted) for (const question of group) verdicts.set(question, judgeFailure(question.subject, error));
+      return verdicts;
+    }
+    const nowMs = clock.nowMs();
+    const cooldownMs = Math.max(...group.map(({ subject }) => subject.inForce.cooldownMs));
+    const now = cooldownClock(reference, cooldownMs);
+    const seen = cooldownMs === 0 ? [] : tags.see(formatReference(reference), digest, { now, cooldownMs });
+    const sighting = seen.at(-1) ?? justSeen(digest, now);
+    for (const question of group) {
+      const { subject, platform: wanted } = question;
+      const known = judgeDigest(subject, digest);
+      if (known !== undefined) {
+        verdicts.set(question, known);
+        continue;
+      }
+      let platform: Platform | undefined;
+      try {
+        platform = wanted ?? (await platformOf(subject.imageId));
+        const latest = await describe(digest, platform);
+        const age = ageOf(sighting, latest.createdAtMs, now);
+        const verdict = await judgeWhole(subject, { latest, own: undefined, platform, nowMs, age }, describe);
+        verdicts.set(question, await judgeMovingTag(subject, verdict, { now, seen, platform, describe }));
+      } catch (error) {
+        if (signal?.aborted) return verdicts;
+        verdicts.set(question, judgeFailure(subject, error, platform));
+      }
+    }
+    return verdicts;
   }
-  // A service of a swarm stays with its tag.
-  const isOfService = platform !== undefined;
-  const newest = isOfService ? signed : await judgeHigherTags(subject, signed, { ...options, signal });
-  const digest = instead?.(newest);
-  const verdict = digest === undefined ? newest : await judgeProven(subject, newest, digest, { ...options, signal });
-  return signal?.aborted ? undefined : verdict;
-}
 
-async function refuseStranger(
-  subject: CheckSubject,
-  { platformOf, images, ...once }: AskOptions & { readonly platformOf: PlatformReader },
-): Promise<Verdict | undefined> {
-  if (strangeDigests(subject, images).length === 0) return undefined;
-  const world = { platform: await platformOf(subject.imageId), describe: createDescriber(subject.reference, once) };
-  return (await isStranger(subject, images, world)) ? judgeStranger(subject) : undefined;
-}
+  /** Completes a verdict by signatures, higher tags, and the version of earlier waves. Undefined after an abort. */
+  async function conclude(
+    { subject, platform, instead }: Question,
+    own: Verdict,
+    describe: Describer,
+  ): Promise<Verdict | undefined> {
+    const orFailure = (error: unknown) => judgeFailure(subject, error);
+    // A higher tag of a stranger is a stranger's too.
+    if (own.status === 'local') return own;
+    const signed = await requireSignature(outside, subject, own, signal).catch(orFailure);
+    if (own.status === 'unknown' && subject.inForce.tagPolicy.kind !== 'digest') {
+      // Its own tag is not in the registry, so nothing has shown yet that its image is.
+      const refused = await refuseStranger(subject, describe).catch(orFailure);
+      if (refused !== undefined) return refused;
+    }
+    // A service of a swarm stays with its tag.
+    const isOfService = platform !== undefined;
+    const newest = isOfService ? signed : await judgeHigherTags(subject, signed, { ...options, platformOf });
+    const digest = instead?.(newest);
+    const verdict =
+      digest === undefined ? newest : await judgeProven(subject, newest, digest, describe).catch(orFailure);
+    return signal?.aborted ? undefined : verdict;
+  }
 
-async function judgeProven(
-  subject: CheckSubject,
-  newest: Verdict,
-  digest: Digest,
-  { platformOf, ...options }: AskOptions & { readonly platformOf: PlatformReader },
-): Promise<Verdict> {
-  try {
+  /** Reads the running image's layers only if they can decide the verdict. */
+  async function judgeWhole(subject: CheckSubject, content: Content, describe: Describer): Promise<Verdict> {
+    const verdict = judgeContent(subject, content, images);
+    if (verdict.status !== 'fresh' && (await isStranger(subject, content.platform, describe)))
+      return judgeStranger(subject);
+    const digest = ownDigest(subject);
+    if (verdict.latestDigest === undefined || verdict.status === 'fresh' || digest === undefined) return verdict;
+    try {
+      return judgeContent(subject, { ...content, own: await describe(digest, content.platform) }, images);
+    } catch (error) {
+      if (error instanceof ServiceError && isNoAnswer(error, subject)) return verdict;
+      throw error;
+    }
+  }
+
+  async function refuseStranger(subject: CheckSubject, describe: Describer): Promise<Verdict | undefined> {
+    if (strangeDigests(subject, images).length === 0) return undefined;
     const platform = await platformOf(subject.imageId);
-    const { outside, images, tags, signal, cooldownClock } = options;
-    const now = cooldownClock(subject.reference, subject.inForce.cooldownMs);
-    const seen = tags.of(formatReference(subject.reference));
-    return await judgeProvenVersion(subject, newest, { digest, seen, now, platform, outside, images, signal });
-  } catch (error) {
-    return judgeFailure(subject, error);
+    return (await isStranger(subject, platform, describe)) ? judgeStranger(subject) : undefined;
   }
-}
 
-async function askAbout(group: readonly Question[], platformOf: PlatformReader, options: AskOptions): Promise<void> {
-  const { outside, images, signal } = options;
-  const [first] = group;
-  if (first === undefined || signal?.aborted) return;
-  const { reference } = first.subject;
-  const describe = createDescriber(reference, options);
-  let digest: Digest;
-  try {
-    digest = await outside.registry.resolve(reference, signal);
-  } catch (error) {
-    if (!signal?.aborted) for (const { subject, settle } of group) settle(judgeFailure(subject, error));
-    return;
-  }
-  const nowMs = outside.clock.nowMs();
-  const cooldownMs = Math.max(...group.map(({ subject }) => subject.inForce.cooldownMs));
-  const now = options.cooldownClock(reference, cooldownMs);
-  const seen = cooldownMs === 0 ? [] : options.tags.see(formatReference(reference), digest, { now, cooldownMs });
-  const sighting = seen.at(-1) ?? { digest, atMs: now.monotonicMs, sawItCome: false };
-  for (const { subject, platform: wanted, settle } of group) {
-    const known = judgeDigest(subject, digest);
-    if (known !== undefined) {
-      settle(known);
-      continue;
+  /** Whether nothing shows that the image is from its repository, and that does not know it. Asked only about a newer image. */
+  async function isStranger(subject: CheckSubject, platform: Platform, describe: Describer): Promise<boolean> {
+    const digests = strangeDigests(subject, images).slice(0, maxStrange);
+    for (const digest of digests) {
+      try {
+        await describe(digest, platform);
+        return false;
+      } catch (error) {
+        if (!(error instanceof ServiceError) || error.code !== 'registry-not-found') throw error;
+      }
     }
-    let platform: Platform | undefined;
-    try {
-      platform = wanted ?? (await platformOf(subject.imageId));
-      const latest = await describe(digest, platform);
+    return digests.length > 0;
+  }
+
+  /**
+   * Finds an older version of the tag that is past its cooldown. Without it, a tag that moves often would hold a
+   * container back for ever.
+   */
+  async function judgeMovingTag(
+    subject: CheckSubject,
+    held: Verdict,
+    { now, seen, platform, describe }: MovingTag,
+  ): Promise<Verdict> {
+    if (held.eligibleAtMs === undefined) return held;
+    const since = seenSince(subject, seen);
+    const due = eligibleOlderDigests(since ?? seen, subject.inForce.cooldownMs, now.monotonicMs).slice(0, maxTries);
+    const isOrderKnown = since !== undefined || due.length === 0;
+    const own = isOrderKnown ? undefined : await engine.inspectImage(subject.imageId, signal);
+    const order = isOrderKnown ? 'known' : { ownCreatedAtMs: own?.createdAtMs };
+    for (const sighting of due) {
+      const latest = await describe(sighting.digest, platform).catch(undefinedIfDeleted);
+      if (latest === undefined) continue;
       const age = ageOf(sighting, latest.createdAtMs, now);
-      const content = { latest, own: undefined, platform, nowMs, age };
-      const verdict = await judgeWhole(subject, content, images, describe);
-      settle(await judgeMovingTag(outside, subject, verdict, { now, seen, platform, images, describe, signal }));
-    } catch (error) {
-      if (signal?.aborted) return;
-      settle(judgeFailure(subject, error, platform));
+      const content = { latest, own: undefined, platform, nowMs: clock.nowMs(), age };
+      const instead = judgeOlderDigest(subject, held, content, images, order);
+      if (instead !== undefined) return instead;
     }
+    return held;
+  }
+
+  /**
+   * The verdict with the version that earlier waves run in place of the newest one. A failure in this container, a
+   * missing signature, or a cooldown that is longer than that of earlier waves, holds it back too. Throws the registry's
+   * `ServiceError`.
+   */
+  async function judgeProven(
+    subject: CheckSubject,
+    newest: Verdict,
+    digest: Digest,
+    describe: Describer,
+  ): Promise<Verdict> {
+    const { reference, inForce } = subject;
+    const platform = await platformOf(subject.imageId);
+    const now = cooldownClock(reference, inForce.cooldownMs);
+    const latest = await describe(digest, platform).catch(undefinedIfDeleted);
+    if (latest === undefined) return heldByWave(newest, 'but the registry no longer has the version of earlier waves');
+    const sighting = tags.of(formatReference(reference)).findLast((one) => one.digest === digest);
+    const age = ageOf(sighting ?? justSeen(digest, now), latest.createdAtMs, now);
+    const content = { latest, own: undefined, platform, nowMs: clock.nowMs(), age };
+    // If the newest version is past its cooldown, an earlier one is, too.
+    const cooldownMs = newest.insteadDigest === undefined ? 0 : inForce.cooldownMs;
+    const judged = judgeContent({ ...subject, inForce: { ...inForce, cooldownMs } }, content, images);
+    const { status, reason, hold, eligibleAtMs, failedVersion } = judged;
+    if (status === 'held') return { ...newest, status, reason, eligibleAtMs, failedVersion, ...(hold && { hold }) };
+    if (status === 'fresh') return heldByWave(newest, 'and earlier waves run the same version as this container');
+    if (status !== 'stale') return heldByWave(newest, `but the version of earlier waves cannot be used: ${reason}`);
+    const { verified: _, ...rest } = newest;
+    return requireSignature(outside, subject, { ...rest, insteadDigest: digest, instead: latest }, signal);
   }
 }
 
-/** Reads the running image's layers only if they can decide the verdict. */
-async function judgeWhole(
-  subject: CheckSubject,
-  content: Content,
-  images: ImageIndex,
-  describe: Describer,
-): Promise<Verdict> {
-  const verdict = judgeContent(subject, content, images);
-  if (verdict.status !== 'fresh' && (await isStranger(subject, images, { platform: content.platform, describe })))
-    return judgeStranger(subject);
-  const digest = ownDigest(subject);
-  if (verdict.latestDigest === undefined || verdict.status === 'fresh' || digest === undefined) return verdict;
-  try {
-    return judgeContent(subject, { ...content, own: await describe(digest, content.platform) }, images);
-  } catch (error) {
-    if (error instanceof ServiceError && isNoAnswer(error, subject)) return verdict;
-    throw error;
-  }
-}
+/** The manifest and config of a digest, asked for once. */
+type Describer = (digest: Digest, platform: Platform) => Promise<RemoteImage>;
 
-/** Whether nothing shows that the image is from its repository, and that does not know it. Asked only about a newer image. */
-async function isStranger(
-  subject: CheckSubject,
-  images: ImageIndex,
-  { platform, describe }: { readonly platform: Platform; readonly describe: Describer },
-): Promise<boolean> {
-  const digests = strangeDigests(subject, images).slice(0, maxStrange);
-  for (const digest of digests) {
-    try {
-      await describe(digest, platform);
-      return false;
-    } catch (error) {
-      if (!(error instanceof ServiceError) || error.code !== 'registry-not-found') throw error;
-    }
-  }
-  return digests.length > 0;
-}
+type MovingTag = {
+  /** Digests of the tag, oldest first; the last is the current one. */
+  readonly seen: readonly Sighting[];
+  /** See `CooldownClock`. */
+  readonly now: Now;
+  readonly platform: Platform;
+  readonly describe: Describer;
+};
 
 const maxStrange = 3;
+
+/** A registry that has deleted the last few versions has deleted older ones too. */
+const maxTries = 3;
 
 /**
  * The registry may have deleted the manifest that its tag pointed at before. If the engine does not have the image, the
@@ -211,125 +256,9 @@ function isNoAnswer({ code }: ServiceError, { image }: CheckSubject): boolean {
   return code === 'registry-not-found' || image === undefined;
 }
 
-type OnceOptions = { readonly outside: ReadOnlyOutside; readonly signal?: AbortSignal | undefined };
-
-type Describer = (digest: Digest, platform: Platform) => Promise<RemoteImage>;
-
-// The questions of one check bound the answers.
-function createDescriber(reference: ImageReference, { outside, signal }: OnceOptions): Describer {
-  return remember(
-    (digest: Digest, platform: Platform) => outside.registry.describe({ reference, digest, platform }, signal),
-    (digest, platform) => `${digest} ${formatPlatform(platform)}`,
-  );
-}
-
-type PlatformReader = (imageId: string) => Promise<Platform>;
-
-/** A container's platform is its engine's. An image of another architecture keeps its own, as its successor must. */
-function createPlatformReader({ outside: { engine }, signal }: OnceOptions): PlatformReader {
-  const engineInfo = remember(
-    () => engine.info(signal),
-    () => '',
-  );
-  return remember(
-    async (imageId: string) => {
-      const [{ platform }, image] = await Promise.all([engineInfo(), engine.inspectImage(imageId, signal)]);
-      if (image === undefined || sameArchitecture(image, platform)) return platform;
-      return { os: image.os, architecture: image.architecture, variant: image.variant };
-    },
-    (imageId) => imageId,
-  );
-}
-
-type ProvenVersion = {
-  readonly digest: Digest;
-  /** The sightings of the container's tag. */
-  readonly seen: readonly Sighting[];
-  /** See `CooldownClock`. */
-  readonly now: Now;
-  readonly outside: ReadOnlyOutside;
-  readonly images: ImageIndex;
-  readonly platform: Platform;
-  readonly signal: AbortSignal | undefined;
-};
-
-/**
- * The verdict with the version that earlier waves run in place of the newest one. A failure in this container, a missing
- * signature, or a cooldown that is longer than that of earlier waves, holds it back too. Throws the registry's
- * `ServiceError`.
- */
-async function judgeProvenVersion(
-  subject: CheckSubject,
-  newest: Verdict,
-  { digest, seen, now, outside, images, platform, signal }: ProvenVersion,
-): Promise<Verdict> {
-  const latest = await outside.registry
-    .describe({ reference: subject.reference, digest, platform }, signal)
-    .catch(undefinedIfDeleted);
-  if (latest === undefined) return held(newest, 'but the registry no longer has the version of earlier waves');
-  const sighting = seen.findLast((one) => one.digest === digest);
-  const age = ageOf(sighting ?? { digest, atMs: now.monotonicMs, sawItCome: false }, latest.createdAtMs, now);
-  const content = { latest, own: undefined, platform, nowMs: outside.clock.nowMs(), age };
-  // If the newest version is past its cooldown, an earlier one is, too.
-  const cooldownMs = newest.insteadDigest === undefined ? 0 : subject.inForce.cooldownMs;
-  const judged = judgeContent({ ...subject, inForce: { ...subject.inForce, cooldownMs } }, content, images);
-  const { status, reason, hold, eligibleAtMs, failedVersion } = judged;
-  if (status === 'held') return { ...newest, status, reason, eligibleAtMs, failedVersion, ...(hold && { hold }) };
-  if (status === 'fresh') return held(newest, 'and earlier waves run the same version as this container');
-  if (status !== 'stale') return held(newest, `but the version of earlier waves cannot be used: ${reason}`);
-  const { verified: _, ...rest } = newest;
-  return requireSignature(outside, subject, { ...rest, insteadDigest: digest, instead: latest }, signal);
-}
-
-function held(newest: Verdict, why: string): Verdict {
+function heldByWave(newest: Verdict, why: string): Verdict {
   return { ...newest, status: 'held', hold: 'wave', reason: `${newest.reason}, ${why}` };
 }
-
-type MovingTag = {
-  /** Digests of the tag, oldest first; the last is the current one. */
-  readonly seen: readonly Sighting[];
-  /** See `CooldownClock`. */
-  readonly now: Now;
-  readonly platform: Platform;
-  readonly images: ImageIndex;
-  readonly describe: (digest: Digest, platform: Platform) => Promise<RemoteImage>;
-  readonly signal: AbortSignal | undefined;
-};
-
-/**
- * Finds an older version of the tag that is past its cooldown. Without it, a tag that moves often would hold a
- * container back for ever.
- */
-async function judgeMovingTag(
-  { engine, clock }: ReadOnlyOutside,
-  subject: CheckSubject,
-  held: Verdict,
-  { seen, now, platform, images, describe, signal }: MovingTag,
-): Promise<Verdict> {
-  if (held.eligibleAtMs === undefined) return held;
-  const since = seenSince(subject, seen);
-  const ripe = eligibleOlderDigests(since ?? seen, subject.inForce.cooldownMs, now.monotonicMs).slice(0, maxTries);
-  const isOrderKnown = since !== undefined || ripe.length === 0;
-  const own = isOrderKnown ? undefined : await engine.inspectImage(subject.imageId, signal);
-  for (const sighting of ripe) {
-    const latest = await describe(sighting.digest, platform).catch(undefinedIfDeleted);
-    if (latest === undefined) continue;
-    const age = ageOf(sighting, latest.createdAtMs, now);
-    const order = isOrderKnown ? 'known' : { ownCreatedAtMs: own?.createdAtMs };
-    const instead = judgeOlderDigest(
-      subject,
-      held,
-      { latest, own: undefined, platform, nowMs: clock.nowMs(), age },
-      images,
-      order,
-    );
-    if (instead !== undefined) return instead;
-  }
-  return held;
-}
-
-/** A registry that has deleted the last few versions has deleted older ones too. */
-const maxTries = 3;
 
 /** Both clocks for the age of a version, after an answer of its registry. Without a cooldown, those of this machine. */
 export type CooldownClock = (reference: ImageReference, cooldownMs: number) => Now;
