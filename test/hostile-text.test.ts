@@ -11,7 +11,7 @@ import { printDocument, printTable, sessionLines } from '../src/interfaces/cli/r
 import { createRunView } from '../src/interfaces/cli/render/live-table.ts';
 import { createStyle } from '../src/interfaces/cli/terminal/style.ts';
 import { layoutTable } from '../src/interfaces/cli/terminal/table.ts';
-import { frameOf, stepFrameOf } from '../src/interfaces/http/events/event-frame.ts';
+import { frameOf, stepFrameOf } from '../src/interfaces/http/events/event-streams.ts';
 import { createMetrics } from '../src/interfaces/metrics/metrics.ts';
 import { createFakeClock } from './support/clock/fake-clock.ts';
 import { createFakeTerminal } from './support/scene/fake-terminal.ts';

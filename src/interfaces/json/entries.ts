@@ -1,8 +1,10 @@
 import type { Application } from '../../application/application.ts';
 import type { Decision } from '../../domain/decision/decisions.ts';
-import type { ContainerOutcome, PhaseTimes, EngineRuns } from '../../domain/run/session.ts';
+import type { ContainerOutcome, PhaseTimes, EngineRuns, PastOutcome } from '../../domain/run/session.ts';
 import type { UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
 import { toTimestamp } from './timestamps.ts';
+import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
+import type { TrackedContainer, LastCheck } from '../../domain/inventory.ts';
 
 type CheckedContainer = Awaited<ReturnType<Application['check']>>['containers'][number];
 
@@ -35,7 +37,7 @@ export function checkedEntry(container: CheckedContainer, atMs: number) {
 }
 
 /** Version and facts of the newer image, if there is one. */
-export function newerEntry(newer: NewerFacts) {
+function newerEntry(newer: NewerFacts) {
   return {
     latest_version: newer.latestVersion,
     candidate: newer.candidate,
@@ -131,7 +133,7 @@ export function outcomeEntry(container: ContainerOutcome) {
 }
 
 /** Versions before and after, and for an update to another tag the references. */
-export function versionsEntry({ from, to, tagChange }: Pick<ContainerOutcome, 'from' | 'to' | 'tagChange'>) {
+function versionsEntry({ from, to, tagChange }: Pick<ContainerOutcome, 'from' | 'to' | 'tagChange'>) {
   return { from, to, ...tagChangeEntry(tagChange) };
 }
 
@@ -149,7 +151,7 @@ export function downtimeEntry({ downtimeMs, stoppingMs }: Pick<ContainerOutcome,
 }
 
 /** `{ "checking_health": 10012 }` */
-export function phasesEntry(phases: PhaseTimes | undefined): Readonly<Record<string, number>> | undefined {
+function phasesEntry(phases: PhaseTimes | undefined): Readonly<Record<string, number>> | undefined {
   if (phases === undefined) return undefined;
   return Object.fromEntries(
     Object.entries(phases).map(([phase, ms]) => [phase.replaceAll(' ', '_'), Math.round(ms)] as const),
@@ -168,5 +170,147 @@ export function decisionEntry({ id, kind, container, engine, digest, tag, by, at
     by,
     at: toTimestamp(atMs),
     until: toTimestamp(untilMs),
+  };
+}
+
+type PlanReport = Awaited<ReturnType<Application['plan']>>;
+
+/** The plan of an update: one entry for each container that is changed or skipped, in the order of execution. */
+export function planEntries({ report, plan }: PlanReport) {
+  const checked = new Map(report.containers.map((container) => [container.id, container]));
+  const transactions = [...plan.transactions, ...(plan.doors ?? []), ...(plan.self ? [plan.self] : [])];
+  const leaders = new Map(transactions.map((each) => [each.id, each.members[0]?.container.name ?? '']));
+  const services = plan.services ?? [];
+  const moved = new Set([
+    ...transactions.flatMap(({ members }) => members.map(({ container }) => container.id)),
+    ...services.map(({ id }) => id),
+  ]);
+  const refused = new Map(plan.refused.map(({ id, reason }) => [id, reason]));
+  const skipped = report.containers.filter(({ id, status }) => !moved.has(id) && status !== 'fresh');
+  return [
+    ...transactions.flatMap((transaction) => memberEntries(transaction, leaders, checked)),
+    ...plan.restarts.map(({ container, because }) => ({
+      name: container.name,
+      image: container.settings.Config.Image,
+      action: 'restart',
+      because: `it depends on ${because.map(({ name }) => name).join(', ')}`,
+      depends_on: because.map(({ name }) => name),
+      reason: '',
+      engine: checked.get(container.id)?.engine,
+    })),
+    ...services.map(({ id, name, image, after }) => ({
+      name,
+      image,
+      from: checked.get(id)?.version,
+      to: checked.get(id)?.latestVersion,
+      action: 'update',
+      because: 'a newer image',
+      depends_on: after,
+      reason: checked.get(id)?.reason ?? '',
+      engine: checked.get(id)?.engine,
+      kind: 'service',
+    })),
+    ...skipped.map(({ id, name, engine, kind, image, version, latestVersion, reason, error, status }) => ({
+      name,
+      image,
+      from: version,
+      to: latestVersion,
+      action: 'skip',
+      because: refused.has(id) ? 'refused' : status,
+      depends_on: [],
+      reason: refused.get(id) ?? error ?? reason,
+      engine,
+      kind,
+    })),
+  ];
+}
+
+function memberEntries(
+  { members, after }: PlannedTransaction,
+  leaders: ReadonlyMap<string, string>,
+  checked: ReadonlyMap<string, PlanReport['report']['containers'][number]>,
+) {
+  const names = new Map(members.map(({ container }) => [container.id, container.name]));
+  return members.map(({ container, cause, reference, formerReference, hardDependencies }) => {
+    const { image = reference, version, latestVersion, reason = '', engine } = checked.get(container.id) ?? {};
+    const held = hardDependencies.flatMap((id) => names.get(id) ?? []);
+    const isStale = cause === 'stale';
+    return {
+      name: container.name,
+      image,
+      from: version,
+      to: isStale ? latestVersion : version,
+      to_image: formerReference && reference,
+      action: isStale ? 'update' : 'restart',
+      because: isStale ? 'a newer image' : `it is linked to ${held.join(', ')}`,
+      depends_on: [...new Set([...after.flatMap((id) => leaders.get(id) ?? []), ...held])],
+      reason: isStale ? reason : '',
+      engine,
+    };
+  });
+}
+
+/** All data about a watched container. `checked_at` is absent before its first check. */
+export function detailsEntry(container: TrackedContainer) {
+  return {
+    name: container.name,
+    image: container.image,
+    image_id: container.imageId,
+    digest: container.digest,
+    running: container.running,
+    watchtower: container.self,
+    self: container.self,
+    monitor_only: container.monitorOnly,
+    no_pull: container.noPull,
+    enabled: container.enabled,
+    stale: container.stale,
+    scope: container.scope,
+    id: container.id,
+    created: toTimestamp(container.createdAtMs),
+    status: container.status,
+    health: container.health,
+    update_available: container.updateAvailable,
+    latest_digest: container.latestDigest,
+    reason: container.reason,
+    depends_on: container.dependsOn,
+    labels_in_effect: container.labelsInEffect,
+    settings: container.settings,
+    started_at: toTimestamp(container.startedAtMs),
+    checked_at: toTimestamp(container.checkedAtMs),
+    can_roll_back: container.canRollBack,
+    project: container.project,
+    version: container.version,
+    ...verdictEntry(container),
+    engine: container.engine,
+    kind: container.kind,
+    mode: container.mode,
+    replicas: container.mode && { wanted: container.wantedTasks, running: container.runningTasks },
+    update_state: container.updateState,
+    last: container.last && pastEntry(container.last),
+  };
+}
+
+/** The result of the last check as data, so that clients need not interpret the reason. */
+function verdictEntry(check: LastCheck) {
+  return {
+    verdict: check.staleness,
+    candidate_digest: check.candidateDigest,
+    hold: check.hold,
+    eligible_at: toTimestamp(check.eligibleAtMs),
+    retry_at: toTimestamp(check.retryAtMs),
+    ...newerEntry(check),
+  };
+}
+
+function pastEntry({ outcome, atMs, runId }: PastOutcome) {
+  return {
+    outcome: outcome.outcome,
+    at: toTimestamp(atMs),
+    ...versionsEntry(outcome),
+    reason: outcome.reason,
+    ...downtimeEntry(outcome),
+    phases_ms: phasesEntry(outcome.phases),
+    log: outcome.log,
+    run_id: runId,
   };
 }

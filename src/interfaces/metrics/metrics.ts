@@ -4,8 +4,6 @@ import { fleetKeyOf } from '../../domain/run/session.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
 import type { EngineState } from '../../domain/outside/engine.ts';
 import type { TrackedContainer } from '../../domain/inventory.ts';
-import { addContainerMetrics, addEngineMetrics } from './labelled-metrics.ts';
-import { addProcessMetrics } from './process-metrics.ts';
 
 export type Metrics = {
   /** For `subscribe`. */
@@ -197,4 +195,157 @@ function familyIn(registry: Registry) {
         new Histogram({ name: `upkeep_${name}`, help, buckets, registers }),
     },
   };
+}
+
+/** With several engines, four series for each, with our prefix only. An engine's name needs no escape in a label. */
+function addEngineMetrics(registry: Registry, engines: () => readonly EngineState[]): void {
+  const families: readonly (readonly [
+    name: string,
+    help: string,
+    read: (engine: EngineState) => number | undefined,
+  ])[] = [
+    ['up', 'Whether the engine answers', ({ reachable }) => (reachable === true ? 1 : 0)],
+    ['containers', 'Watched containers of the engine', ({ containers }) => containers],
+    [
+      'updates_available',
+      'Containers of the engine with a known newer version',
+      ({ updatesAvailable }) => updatesAvailable,
+    ],
+    [
+      'last_run_timestamp_seconds',
+      'When the last update on the engine ended, 0 before the first',
+      ({ lastRunAtMs = 0 }) => Math.floor(lastRunAtMs / 1000),
+    ],
+  ];
+  for (const [name, help, read] of families) {
+    const gauge = new Gauge({
+      name: `upkeep_engine_${name}`,
+      help,
+      labelNames: ['engine'],
+      registers: [],
+      collect() {
+        this.reset();
+        for (const engine of engines()) {
+          const value = read(engine);
+          if (value !== undefined) this.set({ engine: engine.name }, value);
+        }
+      },
+    });
+    registry.registerMetric(gauge);
+  }
+}
+
+/**
+ * Series of each watched container, of the first 1,000, with our prefix only. A value that is not known yet has no
+ * series: 0 would mean "up to date" or "1970". With several engines each has the label `engine`.
+ */
+function addContainerMetrics(
+  registry: Registry,
+  containers: () => readonly TrackedContainer[],
+  hasSeveralEngines: boolean,
+): void {
+  const families: readonly ContainerFamily[] = [
+    {
+      name: 'update_available',
+      help: 'Whether the last check found a newer version of the container',
+      read: ({ staleness, updateAvailable }) =>
+        staleness === undefined || (staleness === 'unknown' && !updateAvailable)
+          ? undefined
+          : { value: +updateAvailable },
+    },
+    {
+      name: 'state',
+      help: 'Always 1; the label has the state of the container in its engine',
+      label: 'state',
+      read: ({ status }) => ({ value: 1, label: status }),
+    },
+    {
+      name: 'last_outcome',
+      help: 'Always 1; the label has the newest outcome of an update of the container',
+      label: 'outcome',
+      read: ({ last }) => last && { value: 1, label: last.outcome.outcome },
+    },
+    {
+      name: 'last_check_timestamp_seconds',
+      help: 'When the container was last checked',
+      read: ({ checkedAtMs }) => (checkedAtMs === undefined ? undefined : { value: Math.floor(checkedAtMs / 1000) }),
+    },
+  ];
+  for (const { name, help, label, read } of families) {
+    const labelNames = [...(hasSeveralEngines ? ['engine'] : []), 'container', 'image', ...(label ? [label] : [])];
+    const gauge = new Gauge({
+      name: `upkeep_container_${name}`,
+      help,
+      labelNames,
+      registers: [],
+      collect() {
+        this.reset();
+        for (const container of containers().slice(0, maxContainers)) {
+          const sample = read(container);
+          if (sample === undefined) continue;
+          const { engine, name: ownName, image } = container;
+          const own = {
+            ...(hasSeveralEngines && { engine: engine ?? '' }),
+            container: ownName,
+            image: inOneWord(image),
+          };
+          this.set(label === undefined ? own : { ...own, [label]: inOneWord(sample.label ?? '') }, sample.value);
+        }
+      },
+    });
+    registry.registerMetric(gauge);
+  }
+}
+
+type ContainerFamily = {
+  readonly name: string;
+  readonly help: string;
+  readonly label?: string;
+  readonly read: (container: TrackedContainer) => { readonly value: number; readonly label?: string } | undefined;
+};
+
+/** Four series each: about 600 kB of text at the bound. */
+const maxContainers = 1000;
+
+/** Collectors of the Watchtower family split every sample line at its one space. */
+function inOneWord(text: string): string {
+  return text.replaceAll(/\s/g, '_');
+}
+
+/**
+ * Process metrics of the Prometheus guidelines:
+ * https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics. The library's own set would wake an
+ * idle process a hundred times a second to measure the event loop.
+ */
+function addProcessMetrics(
+  registry: Registry,
+  { version, nowMs }: { readonly version: string; readonly nowMs: number },
+): void {
+  const registers = [registry];
+  let counted = 0;
+  const cpu = new Counter({
+    name: 'process_cpu_seconds_total',
+    help: 'CPU time in user and system mode, in seconds',
+    registers,
+    collect() {
+      const { user, system } = process.cpuUsage();
+      const total = (user + system) / 1e6;
+      cpu.inc(Math.max(0, total - counted));
+      counted = Math.max(counted, total);
+    },
+  });
+  const processStart = Math.round(nowMs / 1000 - process.uptime());
+  gauge('process_start_time_seconds', 'When the process started, in seconds since the epoch', () => processStart);
+  gauge('process_resident_memory_bytes', 'Resident memory', () => process.memoryUsage.rss());
+  gauge('process_heap_bytes', 'Heap in use', () => process.memoryUsage().heapUsed);
+  new Gauge({
+    name: 'upkeep_build_info',
+    help: 'Always 1; its labels contain the versions',
+    labelNames: ['version', 'node'],
+    registers,
+  }).set({ version: version.replaceAll(/\s/g, '_'), node: process.version }, 1);
+
+  function gauge(name: string, help: string, read: () => number): void {
+    const made: Gauge = new Gauge({ name, help, registers, collect: () => made.set(read()) });
+  }
 }

@@ -1,8 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
-import { frameOf, numberOf, stepFrameOf } from './event-frame.ts';
-import type { EventLog, HttpLimits, RunOptions } from '../service/parts.ts';
-import { createPullThrottle } from './pull-throttle.ts';
+import type { EventLog, HttpLimits, RunOptions, LoggedEvent, StepEvent } from '../service/parts.ts';
+import { percentOf, type ServiceEvent } from '../../../domain/run/event.ts';
+import { toTimestamp } from '../../json/timestamps.ts';
+import type { ContainerOutcome } from '../../../domain/run/session.ts';
+import { downtimeEntry, tagChangeEntry } from '../../json/entries.ts';
 
 /** The open streams of events. */
 export type EventStreams = {
@@ -14,9 +16,9 @@ export type EventStreams = {
   readonly close: () => void;
 };
 
-export type StreamOptions = { readonly lastEventId: string | undefined; readonly extra: boolean };
+type StreamOptions = { readonly lastEventId: string | undefined; readonly extra: boolean };
 
-export type EventStreamsParts = {
+type EventStreamsParts = {
   readonly eventLog: EventLog;
   readonly runOptions: RunOptions;
   readonly limits: Pick<HttpLimits, 'mostStreams' | 'streamBufferBytes' | 'heartbeatMs'>;
@@ -153,3 +155,188 @@ function nextTick(): Promise<void> {
     setImmediate(resolve);
   });
 }
+
+/**
+ * The text of one event: https://html.spec.whatwg.org/multipage/server-sent-events.html. Its id begins with the
+ * stream's epoch, because numbers start again with every process. Kinds are ours and JSON escapes line ends, so no
+ * content can end a line. Undefined for events that are not streamed.
+ */
+export function frameOf({ id, event }: LoggedEvent, epoch: string, options: RunOptions): string | undefined {
+  const data = payloadOf(event, options);
+  return data === undefined ? undefined : `id: ${epoch}-${id}\n${contentOf(event, event.atMs, data)}`;
+}
+
+/** A step has no id: a client that resumes gets the events, but not each step again. */
+export function stepFrameOf(event: StepEvent, atMs: number): string {
+  return contentOf(event, atMs, stepPayloadOf(event));
+}
+
+/** Unknown values are undefined, which JSON omits. */
+function contentOf({ kind, engine }: ServiceEvent, atMs: number, payload: object): string {
+  const json = JSON.stringify({ type: kind, timestamp: toTimestamp(atMs), data: { ...payload, engine } });
+  return `event: ${kind}\ndata: ${json.replace(otherLineEnds, escaped)}\n\n`;
+}
+
+/**
+ * JSON does not escape these characters, and some clients end a line there:
+ * https://docs.python.org/3/library/stdtypes.html#str.splitlines
+ */
+const otherLineEnds = /[\u0085\u2028\u2029]/g;
+
+function escaped(character: string): string {
+  return String.raw`\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/**
+ * The number of an id of this epoch; 0, before the first event, for an id of another epoch; undefined for any other
+ * text.
+ */
+export function numberOf(lastEventId: string | undefined, epoch: string): number | undefined {
+  const [, itsEpoch, number = ''] = /^([a-z\d]{1,16})-(\d{1,15})$/.exec(lastEventId ?? '') ?? [];
+  if (itsEpoch === undefined) return undefined;
+  return itsEpoch === epoch ? Number(number) : 0;
+}
+
+/** Data of an event for stream clients; undefined for an internal event. */
+function payloadOf(event: ServiceEvent, options: RunOptions): object | undefined {
+  switch (event.kind) {
+    case 'scan_started':
+      return { run_id: event.runId, purpose: event.purpose, trigger: event.trigger, ...shownOptions(options) };
+    case 'scan_completed': {
+      const { runId, purpose, scanned, updated, failed, restarted, skipped, wentBack: went_back } = event;
+      return { run_id: runId, purpose, scanned, updated, failed, restarted, skipped, went_back };
+    }
+    case 'scan_failed':
+      return { run_id: event.runId, purpose: event.purpose, error: event.error };
+    case 'update_started': {
+      const { runId, container, entryKind: kind, image, formerImage, from, to, isRollback: rollback } = event;
+      const tags = { from_image: formerImage, to_image: formerImage && image };
+      return { run_id: runId, container, kind, image, from, to, ...tags, rollback };
+    }
+    case 'update_completed': {
+      const rollback = event.outcome.outcome === 'went_back' || undefined;
+      return { run_id: event.runId, ...shownOutcome(event.outcome), rollback };
+    }
+    case 'update_deferred':
+      return { run_id: event.runId, ...shownOutcome(event.outcome), reason: event.outcome.reason };
+    case 'update_failed': {
+      const { reason, outcome } = event.outcome;
+      return {
+        run_id: event.runId,
+        ...shownOutcome(event.outcome),
+        error: reason,
+        rolled_back: outcome === 'rolled_back',
+      };
+    }
+    case 'image_cleanup':
+      return {
+        run_id: event.runId,
+        images: event.images.map(({ imageId, imageName, containerId, containerName }) => ({
+          image_id: imageId,
+          image_name: imageName,
+          container_id: containerId,
+          container_name: containerName,
+        })),
+      };
+    case 'engine_unreachable':
+      return { error: event.error };
+    case 'engine_reachable':
+      return {};
+    case 'scan_skipped':
+    case 'containers_selected':
+    case 'container_checked':
+    case 'pull_progress':
+    case 'phase_entered':
+    case 'earlier_updates_settled':
+      return undefined;
+  }
+}
+
+function shownOutcome(outcome: ContainerOutcome) {
+  const { name, kind, image, oldImageId, newImageId, tagChange } = outcome;
+  const images = { image, from: oldImageId, to: newImageId, ...tagChangeEntry(tagChange) };
+  return { container: name, kind, ...images, ...downtimeEntry(outcome) };
+}
+
+function shownOptions(options: RunOptions) {
+  return {
+    cleanup: options.cleanup,
+    no_restart: options.noRestart,
+    monitor_only: options.monitorOnly,
+    lifecycle_hooks: options.lifecycleHooks,
+    rolling_restart: options.rollingRestart,
+    label_precedence: options.labelTakesPrecedence,
+    no_pull: options.noPull,
+    run_once: options.runOnce,
+    use_compose_depends_on: options.useComposeDependsOn,
+    skip_self_update: options.skipSelfUpdate,
+    revive_stopped: options.reviveStopped,
+  };
+}
+
+/** Data of a step, sent only with `extra=true`. */
+function stepPayloadOf(event: StepEvent): object {
+  const { runId: run_id, container } = event;
+  switch (event.kind) {
+    case 'phase_entered':
+      return { run_id, container, kind: event.entryKind, phase: event.phase, tasks: event.tasks };
+    case 'pull_progress': {
+      const { bytes, totalBytes } = event.progress;
+      const percent = percentOf(event.progress);
+      return { run_id, container, percent, current_bytes: bytes, total_bytes: totalBytes };
+    }
+    case 'container_checked': {
+      const { image, status: verdict, reason, checked = {} } = event;
+      return {
+        run_id,
+        container,
+        kind: event.entryKind,
+        image,
+        verdict,
+        reason,
+        hold: checked.hold,
+        eligible_at: toTimestamp(checked.eligibleAtMs),
+        retry_at: toTimestamp(checked.retryAtMs),
+        latest_digest: checked.latestDigest,
+        candidate_digest: checked.candidateDigest,
+        version: checked.version,
+        latest_version: checked.latestVersion,
+        candidate: checked.candidate,
+        candidate_kind: checked.candidateKind,
+        change: checked.change,
+      };
+    }
+  }
+}
+
+type PullThrottle = {
+  /** Whether a step is to be sent: always, except pull progress, at most four times a second for each container. */
+  readonly isDue: (event: StepEvent) => boolean;
+};
+
+export function createPullThrottle(clock: Pick<Clock, 'monotonicMs'>): PullThrottle {
+  /** The last `shortestMs`, oldest first. */
+  const sentAtMs = new Map<string, number>();
+
+  function forgetExpired(nowMs: number): void {
+    for (const [key, atMs] of sentAtMs) {
+      if (nowMs - atMs < shortestMs) return;
+      sentAtMs.delete(key);
+    }
+  }
+
+  return {
+    isDue(event) {
+      const key = `${event.engine ?? ''}/${event.container}`;
+      if (event.kind === 'phase_entered') sentAtMs.delete(key);
+      if (event.kind !== 'pull_progress') return true;
+      const nowMs = clock.monotonicMs();
+      forgetExpired(nowMs);
+      if (sentAtMs.has(key)) return false;
+      sentAtMs.set(key, nowMs);
+      return true;
+    },
+  };
+}
+
+const shortestMs = 250;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { StepEvent } from '../service/parts.ts';
-import { createPullThrottle } from './pull-throttle.ts';
+import { createPullThrottle } from './event-streams.ts';
 
 const pull = (container: string): StepEvent => ({
   kind: 'pull_progress',

@@ -1,5 +1,3 @@
-import { createRecencyList, type Used } from './recency-list.ts';
-
 /** Limits the requests of each client. */
 export type RateLimiter = {
   /** Counts a request, unless it exceeds the limit. A refused request is not counted. */
@@ -16,7 +14,7 @@ export type RateVerdict = {
   readonly resetMs: number;
 };
 
-export type RateLimiterOptions = {
+type RateLimiterOptions = {
   /** Requests in any window of `windowMs`. */
   readonly limit: number;
   readonly windowMs: number;
@@ -102,4 +100,44 @@ function grow(client: Client, limit: number): void {
   const room = Math.min(limit, times.length * 4);
   client.times = Array.from({ length: room }, (_, at) => (at < count ? (times[(first + at) % count] ?? 0) : 0));
   client.first = 0;
+}
+
+/** An entry of a list in the order of last use; `before` was used earlier. */
+export type Used = { before: Used | undefined; after: Used | undefined };
+
+/**
+ * Every operation takes constant time. A `Map` with deletions at its front does not: test/bench/clients.bench.ts has
+ * the difference.
+ */
+type RecencyList<Entry extends Used> = {
+  /** Adds the entry, or moves it, to the end. */
+  readonly moveToEnd: (entry: Entry) => void;
+  readonly remove: (entry: Entry) => void;
+  readonly oldest: () => Entry | undefined;
+};
+
+export function createRecencyList<Entry extends Used>(): RecencyList<Entry> {
+  const ends: Used = { before: undefined, after: undefined };
+  ends.before = ends;
+  ends.after = ends;
+
+  function unlink(entry: Used): void {
+    if (entry.before !== undefined) entry.before.after = entry.after;
+    if (entry.after !== undefined) entry.after.before = entry.before;
+    entry.before = undefined;
+    entry.after = undefined;
+  }
+
+  return {
+    moveToEnd(entry) {
+      unlink(entry);
+      entry.before = ends.before;
+      entry.after = ends;
+      if (ends.before !== undefined) ends.before.after = entry;
+      ends.before = entry;
+    },
+    remove: unlink,
+    // Only entries and the ends themselves are linked.
+    oldest: () => (ends.after === ends ? undefined : (ends.after as Entry)),
+  };
 }

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import type { LogFields } from '../../../domain/outside/outside.ts';
-import { createRefusals } from './refusals.ts';
+import { createRefusals } from './access-log.ts';
 
 const bounds = { linesPerClient: { refusal: 2, mistake: 3 }, linesInTotal: 100, mostClients: 100, windowMs: 60_000 };
 

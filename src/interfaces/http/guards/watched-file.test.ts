@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createTestLog } from '../../../../test/support/test-log.ts';
-import { watchFiles } from './watched-file.ts';
+import { watchFiles } from './auth.ts';
 
 test('a file that cannot be looked at any more keeps its former content, with one warning', () => {
   const folder = mkdtempSync(join(tmpdir(), 'upkeep-watched-'));

@@ -1,3 +1,7 @@
+import { heldBecause, unknownBecause, candidateKinds } from '../../../domain/decision/decisions.ts';
+import { engineRunResults, entryKinds, outcomeKinds } from '../../../domain/run/session.ts';
+import { versionChanges } from '../../../domain/image/image-labels.ts';
+
 /** The part of JSON schema that OpenAPI 2.0 shares: https://swagger.io/specification/v2/#schema-object */
 export type JsonSchema = {
   readonly type: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
@@ -73,3 +77,94 @@ export const errorSchema: JsonSchema = object({
   api_version: version,
   timestamp: time('When the reply was made, UTC'),
 });
+
+/** The running version and the newer one; all may be absent. */
+export const versionFields: Fields = {
+  version: text(
+    'Version of its image: its label org.opencontainers.image.version, else a tag that looks like a version, else the beginning of the digest; the label of a base image does not count',
+  ),
+  latest_version: text('Version of the newer image, from the same sources; absent without a newer image'),
+  candidate: text('Reference of the newer image: the same, or one with a higher tag; absent without a newer image'),
+  candidate_kind: oneOf(
+    candidateKinds,
+    'Difference between its tag and the tag of the newer image; digest: the same tag',
+  ),
+  change: oneOf(
+    versionChanges,
+    'Size of the version change; build: the same version in a newer image; absent if the versions cannot be compared',
+  ),
+  released_at: time('When the newer image was built'),
+  download_bytes: integer(
+    'Compressed size of all layers of the newer image, also of layers that the engine has; absent if the engine has the image',
+  ),
+  source_url: text('URL of the sources or the home page, from the newer image; http or https'),
+};
+
+/** Present with `--swarm`. */
+export const kindField: Fields = {
+  kind: oneOf(entryKinds, 'With --swarm: a container, or a service of the swarm'),
+};
+
+/** Present with several engines. */
+export const engineField: Fields = { engine: text('Name of its engine, with several engines') };
+
+/** Why an update waits or a check failed; all may be absent. */
+export const holdFields: Fields = {
+  candidate_digest: text('Version that an update would apply, if it is not the newest one'),
+  hold: oneOf(
+    [...heldBecause, ...unknownBecause],
+    `Kind of reason. If held: ${heldBecause.join(', ')}; failed means that this version failed here, went-back that a person went back from it. If unknown: ${unknownBecause.join(', ')}`,
+  ),
+  eligible_at: time('If held: the end of the hold'),
+  retry_at: time('If unknown: when the registry may be asked again'),
+};
+
+/** Further fields of an outcome; all may be absent. */
+export const outcomeFields: Fields = {
+  downtime_ms: integer(
+    'Downtime: from the stop signal, or an earlier end of the process, to the next start; absent if no process was stopped',
+  ),
+  stopping_ms: integer('Part of the downtime until the process ended; absent if unknown'),
+  down_ms: integer('Part of the downtime without a process; absent if unknown'),
+  phases_ms: map(integer('How long this phase of the update took; absent if the update did not begin')),
+  log: text('The last log lines of a new version that failed, without known secrets'),
+  verdict: oneOf(
+    ['pinned', 'held', 'local', 'unknown'],
+    'The verdict of its check, if there was nothing to do for another reason than that it is up to date',
+  ),
+  from: text('Version before the update, when known'),
+  to: text('Version after it, or the intended one, when known'),
+  from_image: text('Reference before an update to another tag; absent if the tag stays'),
+  to_image: text('Reference after it, or the intended one; absent if the tag stays'),
+  ...engineField,
+  ...kindField,
+};
+
+/** Outcome of a container in an update. */
+export const outcomeSchema = object(
+  {
+    name: text('Name of the container'),
+    image: text('Its image reference'),
+    outcome: oneOf(outcomeKinds, 'The result for this container'),
+    reason: text('Reason; empty if none is needed'),
+    old_image_id: text('Image before the update'),
+    new_image_id: text('Image after it'),
+    old_digest: text('Registry digest before the update, when known'),
+    new_digest: text('Registry digest after it, when known'),
+  },
+  outcomeFields,
+);
+
+/** The engines of a run, with several engines. */
+export const enginesField: Fields = {
+  engines: array(
+    object(
+      {
+        name: text('Name of the engine'),
+        result: oneOf(engineRunResults, 'Whether the run included it, or the kind of reason why not'),
+        duration_ms: integer('How long it took, in milliseconds'),
+      },
+      { error: text('Why the run did not include it') },
+    ),
+  ),
+};

@@ -1,12 +1,10 @@
 import { ServiceError } from '../../../domain/text/errors.ts';
 import { HttpError, jsonType } from '../replies/errors.ts';
-import type { RouteReply } from '../replies/route-reply.ts';
+import { defineRoute, type RouteReply, type Route } from '../service/route.ts';
 import { array, booleanField, integer, map, object, text } from '../replies/schemas.ts';
-import { startDeadline } from '../requests/deadline.ts';
-import { knownInventory } from '../service/cached-list.ts';
+import { startDeadline } from '../requests/selection.ts';
+import { knownInventory, type UpdateRuns } from '../service/update-runs.ts';
 import type { HttpParts } from '../service/parts.ts';
-import { defineRoute, type Route } from '../service/route.ts';
-import type { UpdateRuns } from '../service/update-runs.ts';
 
 /** What widgets and cards for What's Up Docker and Cup ask for, so that they go on working. */
 export function compatRoutes({ settings, service, clock }: HttpParts, runs: UpdateRuns): readonly Route[] {

@@ -2,10 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { HttpError } from '../replies/errors.ts';
-import type { RouteReply } from '../replies/route-reply.ts';
-import { hasTag } from '../requests/if-none-match.ts';
+import { defineRoute, type RouteReply, type Route, type RouteRequest } from '../service/route.ts';
 import type { HttpParts } from '../service/parts.ts';
-import { defineRoute, type Route, type RouteRequest } from '../service/route.ts';
 
 /**
  * `GET /` and its files: the dashboard. The files contain no data, so they need no token. The page requests data from
@@ -90,4 +88,13 @@ function policyFor(text: string): string {
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
   ].join('; ');
+}
+
+/**
+ * Whether `If-None-Match` has the entity tag, which is strong. `*` has every tag, and a weak tag matches too:
+ * https://www.rfc-editor.org/rfc/rfc9110#name-if-none-match
+ */
+export function hasTag(header: string | undefined, tag: string): boolean {
+  if (header === undefined) return false;
+  return header.trim() === '*' || (header.match(/"[^"]*"/g)?.includes(tag) ?? false);
 }

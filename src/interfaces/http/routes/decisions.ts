@@ -4,9 +4,8 @@ import type { JsonObject } from '../../../domain/text/json.ts';
 import { decisionEntry } from '../../json/entries.ts';
 import { parseTimestamp, replyFields } from '../../json/timestamps.ts';
 import { HttpError } from '../replies/errors.ts';
-import { array, oneOf, integer, object, stamped, text, time, booleanField } from '../replies/schemas.ts';
-import { bufferedObject } from '../requests/buffered-body.ts';
-import { engineField } from '../replies/container-schemas.ts';
+import { array, oneOf, integer, object, stamped, text, time, booleanField, engineField } from '../replies/schemas.ts';
+import { bufferedObject } from '../requests/body.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 

@@ -7,7 +7,7 @@ import { createRateLimiter } from '../guards/rate-limit.ts';
 import type { Sessions } from '../guards/sessions.ts';
 import { HttpError } from '../replies/errors.ts';
 import { array, booleanField, object, stamped, text, time } from '../replies/schemas.ts';
-import { bufferedObject } from '../requests/buffered-body.ts';
+import { bufferedObject } from '../requests/body.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 

@@ -2,15 +2,28 @@ import type { TargetStatus } from '../../../domain/notification/message.ts';
 import { createAuthentication, type KnownTokens } from '../guards/auth.ts';
 import type { HttpParts, Service } from '../service/parts.ts';
 import { defineRoute, type Route, type RouteRequest } from '../service/route.ts';
-import { kindField } from '../replies/container-schemas.ts';
-import { array, oneOf, integer, object, stamped, summarySchema, text, time, booleanField } from '../replies/schemas.ts';
-import { triggers, updatePhases } from '../../../domain/run/session.ts';
+import {
+  kindField,
+  array,
+  oneOf,
+  integer,
+  object,
+  stamped,
+  summarySchema,
+  text,
+  time,
+  booleanField,
+} from '../replies/schemas.ts';
+import { triggers, updatePhases, shownName } from '../../../domain/run/session.ts';
 import { countUnwatched } from '../../../domain/check/watch-rules.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import { internalError, problemOf } from '../replies/errors.ts';
+import { internalError, problemOf, HttpError } from '../replies/errors.ts';
 import type { RunUnderWay } from '../../../domain/run/event.ts';
 import { flag, unlisted } from '../requests/query.ts';
 import { replyFields, toTimestamp } from '../../json/timestamps.ts';
+import type { EngineState } from '../../../domain/outside/engine.ts';
+import { describeError } from '../../../domain/text/errors.ts';
+import { startDeadline } from '../requests/selection.ts';
 
 /** `GET /v1/status`: the result of the last update, and the time of the next one. */
 export function statusRoute(parts: HttpParts, eventsTokens: KnownTokens | undefined): Route {
@@ -192,5 +205,131 @@ const replySchema = stamped(
     engine: engineSchema,
     reads_events: booleanField('Whether the token of this request is also valid for events'),
     notifications: array(notifiedSchema),
+  },
+);
+
+/** `GET /v1/engines`: the engines and whether they answer, from memory. The route exists with several engines only. */
+export function enginesRoutes({ service: { engines }, clock }: HttpParts): readonly Route[] {
+  if (engines === undefined) return [];
+  const route = defineRoute({
+    group: 'containers',
+    path: '/v1/engines',
+    access: 'api token',
+    summary: 'List container engines',
+    description: 'Lists the engines in configured order, and whether they answer, from memory.',
+    query: {},
+    replies: { 200: { description: 'The engines', schema: listSchema } },
+    answer: () => {
+      const entries = engines().map(entryOf);
+      return { engines: entries, count: entries.length, ...replyFields(clock.nowMs()) };
+    },
+  });
+  return [route];
+}
+
+function entryOf({ name, address, kind, version, reachable, sinceMs, error, lastRunAtMs, ...counts }: EngineState) {
+  return {
+    name,
+    address,
+    kind,
+    version,
+    reachable: reachable === true,
+    since: toTimestamp(sinceMs),
+    error,
+    containers: counts.containers,
+    updates_available: counts.updatesAvailable,
+    last_run: toTimestamp(lastRunAtMs),
+  };
+}
+
+const listSchema = stamped({
+  engines: array(
+    object(
+      {
+        name: text('Name of the engine'),
+        address: text('Its address, without a user'),
+        reachable: booleanField('Whether it answers'),
+        containers: integer('Its watched containers in the last listing'),
+      },
+      {
+        updates_available: integer('Its watched containers with a known newer image; absent before the first check'),
+        kind: text('docker or podman; absent before it has answered'),
+        version: text('Its version; absent before it has answered'),
+        since: time('Since when it answers, or does not; absent before the first attempt'),
+        error: text('Why it does not answer'),
+        last_run: time('When the last update on it ended; absent before the first'),
+      },
+    ),
+  ),
+  count: integer('Number of entries'),
+});
+
+/** `/livez`, `/startupz` and `/readyz`: an orchestrator's probes. */
+export function healthRoutes({ service, clock, log }: HttpParts, readinessTimeoutMs: number): readonly Route[] {
+  const open = { group: 'health', access: 'open' } as const;
+  return [
+    defineRoute({
+      ...open,
+      path: '/livez',
+      summary: 'Whether the service lives',
+      description: 'Answers while the process runs.',
+      query: {},
+      replies: { 200: { description: 'The process runs', schema: okSchema } },
+      answer: () => ok,
+    }),
+    defineRoute({
+      ...open,
+      path: '/readyz',
+      summary: 'Whether the container engine can be reached',
+      description:
+        'Pings the container engine. The reply also reports whether an interrupted update is being repaired, which may delay the next update.',
+      query: {},
+      replies: {
+        200: { description: 'The service is ready', schema: readySchema },
+        503: { description: 'The service is not ready; the reason is in the reply' },
+      },
+      answer: async () => {
+        const deadline = startDeadline(clock, readinessTimeoutMs, 'reach the container engine');
+        try {
+          await Promise.race([service.ready(deadline.signal), deadline.passed]);
+          const down = service.inventory().unfinished.filter(({ isDown }) => isDown);
+          const away = (service.engines?.() ?? []).filter(({ reachable }) => reachable === false);
+          return {
+            ...(service.status().repairing ? okWhileRepairing : ok),
+            ...(away.length > 0 && { unreachable: away.map(({ name }) => name) }),
+            ...(down.length > 0 && { down: down.map(shownName) }),
+          };
+        } catch (error) {
+          log.warn('Not ready', { error: describeError(error) });
+          throw new HttpError(503, (problemOf(error) ?? internalError).message);
+        } finally {
+          deadline.clear();
+        }
+      },
+    }),
+    defineRoute({
+      ...open,
+      path: '/startupz',
+      summary: 'Whether the service has started',
+      description: 'Answers once the service has started.',
+      query: {},
+      replies: { 200: { description: 'The service has started', schema: okSchema } },
+      answer: () => ok,
+    }),
+  ];
+}
+
+const ok = { status: 'ok' } as const;
+
+const okWhileRepairing = { ...ok, repairing: true } as const;
+
+const okSchema = object({ status: oneOf(['ok'], 'Always "ok"') });
+
+const readySchema = object(
+  { status: oneOf(['ok'], 'Always "ok"') },
+  {
+    repairing: booleanField('Present while an interrupted update is being finished or undone'),
+    unreachable: array(text('Name of an engine that does not answer')),
+    down: array(text('Name of a container that an update could neither finish nor undo, and has left down')),
   },
 );

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { HttpResponse } from '../replies/http-response.ts';
-import { createRecencyList, type Used } from '../guards/recency-list.ts';
+import type { HttpResponse } from '../replies/errors.ts';
+import { createRecencyList, type Used } from '../guards/rate-limit.ts';
 
 /** Open connections and their outstanding replies. */
 export type Connections = {

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
 import type { AccessLog } from '../guards/access-log.ts';
-import { passBody } from '../guards/body-limit.ts';
+import { passBody, bufferBody } from '../requests/body.ts';
 import {
   type Authenticate,
   createAuthentication,
@@ -15,14 +15,10 @@ import { createClientReader, createProxyWarning } from '../guards/client-address
 import { type Cors, foreignPage, isFromOwnPage } from '../guards/cors.ts';
 import type { Recognised, Sessions } from '../guards/sessions.ts';
 import { createRateLimiter, type RateLimiter, type RateVerdict } from '../guards/rate-limit.ts';
-import { HttpError, internalError, problemOf, writeProblem } from '../replies/errors.ts';
-import type { HttpResponse } from '../replies/http-response.ts';
-import { RouteReply } from '../replies/route-reply.ts';
-import { bufferBody } from '../requests/buffered-body.ts';
+import { HttpError, internalError, problemOf, writeProblem, type HttpResponse } from '../replies/errors.ts';
+import { RouteReply, type Route } from '../service/route.ts';
 import { createIgnoredInput, type IgnoredInput } from './ignored-input.ts';
-import { hostProblemOf } from '../requests/request-target.ts';
-import { parseQuery } from '../requests/query.ts';
-import type { Route } from '../service/route.ts';
+import { hostProblemOf, parseQuery } from '../requests/query.ts';
 import type { Connections } from './connections.ts';
 import type { Found, Refused, RouteTable } from './route-table.ts';
 

@@ -7,9 +7,8 @@ import { parseTimestamp } from '../../json/timestamps.ts';
 import { createClientReader } from '../guards/client-address.ts';
 import { createCors } from '../guards/cors.ts';
 import { HttpError } from '../replies/errors.ts';
-import { numberOf } from '../events/event-frame.ts';
-import { count, flag, list, moment, parseQuery, readQuery, text } from '../requests/query.ts';
-import { normalTarget, pathOf } from '../requests/request-target.ts';
+import { numberOf } from '../events/event-streams.ts';
+import { count, flag, list, moment, parseQuery, readQuery, text, normalTarget, pathOf } from '../requests/query.ts';
 import { requestIdOf } from './door.ts';
 
 const pieces = [

@@ -1,8 +1,7 @@
 import { editDistance } from '../../../domain/text/name-pattern.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import type { Log } from '../../../domain/outside/outside.ts';
-import { HttpError } from '../replies/errors.ts';
-import type { HttpResponse } from '../replies/http-response.ts';
+import { HttpError, type HttpResponse } from '../replies/errors.ts';
 import type { Route } from '../service/route.ts';
 import type { RawQuery } from '../requests/query.ts';
 

@@ -1,5 +1,5 @@
 import { notFound, type Problem } from '../replies/errors.ts';
-import { normalTarget, pathOf, queryOf } from '../requests/request-target.ts';
+import { normalTarget, pathOf, queryOf } from '../requests/query.ts';
 import { methodsOf, type Route } from '../service/route.ts';
 
 /** `rest`: the path after the prefix of a route that ends with `*`, decoded; empty for other routes. */

@@ -1,23 +1,24 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, IncomingMessage, type Server, type ServerOptions } from 'node:http';
+import { createServer, IncomingMessage, STATUS_CODES, type Server, type ServerOptions } from 'node:http';
 import { describeError } from '../../../domain/text/errors.ts';
 import { createAccessLog } from '../guards/access-log.ts';
-import { answerConnect } from './connect-request.ts';
-import { type Connections, trackConnections } from './connections.ts';
+import { trackConnections, type Connections } from './connections.ts';
 import { watchTokens } from '../guards/auth.ts';
 import { createCors } from '../guards/cors.ts';
 import { createEventStreams } from '../events/event-streams.ts';
-import { answerClientError, type ClientErrorParts } from './client-error.ts';
 import { createDoor, type Door } from './door.ts';
-import { HttpResponse } from '../replies/http-response.ts';
-import { limitsOf } from '../guards/limits.ts';
-import type { HttpParts } from '../service/parts.ts';
-import { createRouteTable } from './route-table.ts';
+import { HttpResponse, errorBody, jsonType, type Problem } from '../replies/errors.ts';
+import type { HttpParts, HttpLimits } from '../service/parts.ts';
+import { createRouteTable, type RouteTable } from './route-table.ts';
 import { enabledRoutes } from '../routes/routes.ts';
 import { createSessions } from '../guards/sessions.ts';
 import { createTlsServer } from './tls.ts';
 import { createRegistryHints } from '../service/registry-hints.ts';
 import { createUpdateRuns } from '../service/update-runs.ts';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../../../domain/outside/outside.ts';
+import { readFileSync } from 'node:fs';
 
 /** The HTTP server before it listens. */
 export type HttpServer = {
@@ -123,3 +124,121 @@ const serverOptions: ServerOptions<typeof IncomingMessage, typeof HttpResponse> 
    */
   keepAliveTimeout: 72_000,
 };
+
+/**
+ * Treats `CONNECT` like any other request, which is answered with 404 or 405. Node makes no response for it, and would
+ * close the connection silently. https://nodejs.org/api/http.html#event-connect
+ */
+function answerConnect(
+  listener: Door,
+  connections: () => Pick<Connections, 'hasPendingReply' | 'isRefused'>,
+): (request: IncomingMessage, socket: Duplex) => void {
+  return (request, socket) => {
+    if (!(socket instanceof Socket)) return void socket.destroy();
+    // While earlier replies are outstanding, no other reply can be sent.
+    if (connections().hasPendingReply(socket) || connections().isRefused(socket)) return socket.destroySoon();
+    const response = new HttpResponse(request);
+    response.shouldKeepAlive = false;
+    try {
+      response.assignSocket(socket);
+    } catch {
+      // Node has an outstanding reply that `connections` does not know.
+      return void socket.destroy();
+    }
+    response.once('finish', () => socket.end());
+    socket.on('error', () => socket.destroy());
+    listener(request, response);
+  };
+}
+
+type ClientError = Error & { readonly code?: string; readonly rawPacket?: Buffer };
+
+type ClientErrorParts = {
+  readonly clock: Clock;
+  readonly routes: RouteTable;
+  readonly connections: () => Pick<Connections, 'isAnswering' | 'hasPendingReply' | 'isRefused' | 'closeAfterReplies'>;
+};
+
+/** Answers a malformed or unfinished request while its sender can still read the answer. */
+function answerClientError(error: ClientError, socket: Duplex, parts: ClientErrorParts): void {
+  const { clock, routes, connections } = parts;
+  const isClosed = error.code === 'ECONNRESET' || !socket.writable;
+  // After the begin of a reply, the client would read another one as its continuation.
+  if (isClosed || connections().isAnswering(socket)) {
+    socket.destroy(error);
+    return;
+  }
+  // The client would read the answer as the reply to its earlier request.
+  if (connections().closeAfterReplies(socket)) return;
+  const { status, message, headers = {} } = unknownMethod(error, routes) ?? problems[error.code ?? ''] ?? malformed;
+  const body = errorBody(message, clock.nowMs());
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    `Content-Type: ${jsonType}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'X-Content-Type-Options: nosniff',
+    'Connection: close',
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+/** Node's parser knows only registered methods. Others are not supported either. */
+function unknownMethod({ code, rawPacket }: ClientError, routes: RouteTable): Problem | undefined {
+  if (code !== 'HPE_INVALID_METHOD') return undefined;
+  const begin = rawPacket?.toString('latin1', 0, 4096) ?? '';
+  // https://www.rfc-editor.org/rfc/rfc9112#section-3
+  const [, method, target] = /^([\w!#$%&'*+.^`|~-]{1,64}) (\S+) HTTP\/1\.[01]\r?\n/.exec(begin) ?? [];
+  if (method === undefined || target === undefined) return undefined;
+  const found = routes.find(method, target);
+  return found.kind === 'problem' ? found.problem : undefined;
+}
+
+const malformed: Problem = { status: 400, message: 'the request is malformed' };
+
+/** https://nodejs.org/api/http.html#event-clienterror */
+const problems: Readonly<Record<string, Problem>> = {
+  HPE_HEADER_OVERFLOW: { status: 431, message: 'the request headers are too large' },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, message: 'the chunk extensions are too large' },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: 'the request did not come in time' },
+};
+
+/** The effective bounds. Event streams never use the last quarter of the connections. */
+function limitsOf(limits: Partial<HttpLimits> = {}): HttpLimits {
+  const mostConnections = limits.mostConnections ?? mostConnectionsWithin(descriptorLimit());
+  const mostStreams = Math.min(10_000, Math.floor(mostConnections * 0.75));
+  return { ...defaultLimits, mostStreams, ...limits, mostConnections };
+}
+
+const defaultLimits = { streamBufferBytes: 256 * 1024, heartbeatMs: 15_000, readinessTimeoutMs: 5000, graceMs: 10_000 };
+
+/**
+ * The highest number of open connections that leaves enough descriptors for the engine, registries and files. Node
+ * raises its limit to the permitted maximum.
+ */
+export function mostConnectionsWithin(descriptors: number): number {
+  const reserved = Math.min(reservedDescriptors, Math.floor(descriptors / 2));
+  return Math.max(fewestConnections, Math.min(mostConnections, descriptors - reserved));
+}
+
+/** Limit of open files of this process, or the usual default if the system does not report it. */
+export function descriptorLimit(): number {
+  try {
+    // https://man7.org/linux/man-pages/man5/proc_pid_limits.5.html
+    const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+    return soft === undefined ? usualLimit : Number(soft);
+  } catch {
+    return usualLimit;
+  }
+}
+
+/** `ulimit -n` of most systems. */
+const usualLimit = 1024;
+
+/** 256 connections to an engine, some dozens to registries, and Node's own files. */
+const reservedDescriptors = 512;
+
+const fewestConnections = 16;
+
+/** An idle connection takes about 10 kB, and there may be ten thousand event streams. */
+const mostConnections = 12_000;

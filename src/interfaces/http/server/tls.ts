@@ -6,8 +6,8 @@ import type { Log } from '../../../domain/outside/outside.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import type { TlsFiles } from '../../../domain/settings/http-settings.ts';
 import type { Door } from './door.ts';
-import type { HttpResponse } from '../replies/http-response.ts';
-import { watchFiles } from '../guards/watched-file.ts';
+import type { HttpResponse } from '../replies/errors.ts';
+import { watchFiles } from '../guards/auth.ts';
 
 /** An HTTPS server that reads its certificate again when the files change. A new one applies to new connections. */
 export function createTlsServer(

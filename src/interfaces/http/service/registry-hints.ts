@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../domain/text/errors.ts';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
-import { startDeadline } from '../requests/deadline.ts';
+import { startDeadline } from '../requests/selection.ts';
 import type { HttpParts } from './parts.ts';
 
 /** Checks the containers of repositories that a registry has spoken of, some seconds later. */

@@ -2,12 +2,28 @@ import type { ServerResponse } from 'node:http';
 import { formatDuration } from '../../../domain/text/duration.ts';
 import { isBusy, ServiceError } from '../../../domain/text/errors.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
-import type { Session } from '../../../domain/run/session.ts';
-import { startDeadline } from '../requests/deadline.ts';
-import { HttpError } from '../replies/errors.ts';
-import type { RouteReply } from '../replies/route-reply.ts';
-import { resultOf } from '../replies/update-result.ts';
+import { summarise, type Session } from '../../../domain/run/session.ts';
+import { startDeadline } from '../requests/selection.ts';
+import { HttpError, jsonType } from '../replies/errors.ts';
+import type { RouteReply } from './route.ts';
 import { replyFields } from '../../json/timestamps.ts';
+import { enginesField as enginesEntry, outcomeEntry } from '../../json/entries.ts';
+import {
+  engineField,
+  enginesField,
+  kindField,
+  outcomeSchema,
+  array,
+  oneOf,
+  integer,
+  object,
+  stamped,
+  summarySchema,
+  text,
+  booleanField,
+} from '../replies/schemas.ts';
+import type { Inventory } from '../../../domain/inventory.ts';
+import type { Service } from './parts.ts';
 
 /** The updates that requests have started, including those whose requests were already answered. */
 export type UpdateRuns = {
@@ -106,4 +122,126 @@ function tooLate(timeoutMs: number): HttpError {
 /** Not 429, which means that another update runs: a targeted update waits for it. */
 function queueFull(): HttpError {
   return new HttpError(503, 'too many updates are waiting already', { 'Retry-After': '30' });
+}
+
+/** The reply to an update that continues in the background. */
+export const acceptedSchema = stamped({
+  status: oneOf(['accepted'], 'Always "accepted"'),
+  run_id: text('Id of the run in history and events'),
+});
+
+const resultFields = {
+  summary: summarySchema,
+  timing: object({
+    duration_ms: integer('How long the update took, in milliseconds'),
+    duration: text('The same as text, such as 1.25s'),
+  }),
+  run_id: text('Id of the run in history and events'),
+  containers: array(outcomeSchema),
+};
+
+export const resultSchema = stamped(resultFields, enginesField);
+
+const plannedSchema = object(
+  {
+    name: text('Name of the container'),
+    image: text('Image reference with tag'),
+    action: oneOf(['update', 'restart', 'skip'], 'The action that an update would take'),
+    because: text('The reason, in a few words'),
+    depends_on: array(text('Name of a container that is started first')),
+    reason: text('Result of the check, or the reason for no update'),
+  },
+  {
+    from: text('Running version, when known'),
+    to: text('Version after the update, when known'),
+    to_image: text('Reference after an update to another tag; absent if the tag stays'),
+    ...engineField,
+    ...kindField,
+  },
+);
+
+/** All fields of the result, or those of the plan. OpenAPI 2.0 has no alternatives. */
+export const resultOrPlanSchema = stamped(
+  {},
+  {
+    ...resultFields,
+    ...enginesField,
+    dry_run: booleanField('Always true, with dry_run=true only'),
+    plan: array(plannedSchema),
+  },
+);
+/** The reply after the end of an update or a rollback. */
+function resultOf(session: Session) {
+  return {
+    summary: summarise(session),
+    timing: { duration_ms: Math.round(session.durationMs), duration: formatDuration(session.durationMs) },
+    run_id: session.runId,
+    containers: session.containers.map(outcomeEntry),
+    ...enginesEntry(session),
+  };
+}
+
+type ListOf<Item> = {
+  /** Field name of the list in the reply. */
+  readonly name: string;
+  readonly items: (view: Inventory) => readonly Item[];
+  readonly entry: (item: Item) => object;
+  /** Further fields, if there are any. */
+  readonly extraFields?: (view: Inventory) => object;
+};
+
+/**
+ * Replies with the entries that pass the filter, without a filter with all. Throws 503 before the first listing, and
+ * 500 while the inventory may be outdated.
+ */
+type CachedList<Item> = (reply: RouteReply, keep?: (item: Item) => boolean) => RouteReply;
+
+/**
+ * The whole list is serialised once for each change of the inventory, and the reply made once a second. Any other
+ * request without a filter only costs a copy.
+ */
+export function createCachedList<Item>(
+  { name, items, entry, extraFields = () => ({}) }: ListOf<Item>,
+  { inventory, inventoryFailure }: Pick<Service, 'inventory' | 'inventoryFailure'>,
+  clock: Clock,
+): CachedList<Item> {
+  let revision = -1;
+  let entries = '';
+  let madeInSecond = -1;
+  let body = Buffer.alloc(0);
+
+  const known = (): Inventory => knownInventory({ inventory, inventoryFailure });
+  const write = (view: Inventory, chosen: readonly Item[]): string => {
+    const fields = JSON.stringify(extraFields(view)).slice(1, -1);
+    const more = fields === '' ? '' : `,${fields}`;
+    return `{"${name}":${JSON.stringify(chosen.map(entry))},"count":${chosen.length}${more}`;
+  };
+  const finish = (text: string): string => `${text},${JSON.stringify(replyFields(clock.nowMs())).slice(1)}`;
+
+  const all = (): Buffer => {
+    const view = known();
+    const second = Math.floor(clock.nowMs() / 1000);
+    if (view.revision === revision && second === madeInSecond) return body;
+    if (view.revision !== revision) entries = write(view, items(view));
+    revision = view.revision;
+    madeInSecond = second;
+    body = Buffer.from(finish(entries));
+    return body;
+  };
+  return (reply, keep) =>
+    reply
+      .header('Content-Type', jsonType)
+      .send(keep === undefined ? all() : finish(write(known(), items(known()).filter(keep))));
+}
+
+/** Throws 503 before the first listing, and 500 while the inventory may be outdated. */
+export function knownInventory({
+  inventory,
+  inventoryFailure,
+}: Pick<Service, 'inventory' | 'inventoryFailure'>): Inventory {
+  const view = inventory();
+  if (!view.known) throw new HttpError(503, 'the container engine has not been listed yet', { 'Retry-After': '5' });
+  const failure = inventoryFailure();
+  if (failure !== undefined) throw failure;
+  return view;
 }

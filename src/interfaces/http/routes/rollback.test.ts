@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createFakeClock } from '../../../../../test/support/clock/fake-clock.ts';
-import { startHttp } from '../../../../../test/support/http/http-scene.ts';
-import { createScriptedService } from '../../../../../test/support/http/scripted-service.ts';
-import { ServiceError } from '../../../../domain/text/errors.ts';
+import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
+import { startHttp } from '../../../../test/support/http/http-scene.ts';
+import { createScriptedService } from '../../../../test/support/http/scripted-service.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
 
 test('a refused rollback is answered with 408 where the containers are not listed in time', async () => {
   const clock = createFakeClock();

@@ -1,14 +1,26 @@
-import { stalenesses } from '../../../../domain/check/verdict.ts';
-import { ServiceError } from '../../../../domain/text/errors.ts';
-import { checkedEntry, enginesField as enginesEntry } from '../../../json/entries.ts';
-import { startDeadline } from '../../requests/deadline.ts';
-import { HttpError } from '../../replies/errors.ts';
-import type { HttpParts } from '../../service/parts.ts';
-import { defineRoute, type Route } from '../../service/route.ts';
-import { engineField, enginesField, holdFields, kindField, versionFields } from '../../replies/container-schemas.ts';
-import { array, oneOf, integer, object, stamped, text, time, booleanField } from '../../replies/schemas.ts';
-import { engineParameter, enginesIn, selectionParameters, timeoutUpTo } from '../../requests/selection.ts';
-import { replyFields } from '../../../json/timestamps.ts';
+import { stalenesses } from '../../../domain/check/verdict.ts';
+import { ServiceError } from '../../../domain/text/errors.ts';
+import { checkedEntry, enginesField as enginesEntry } from '../../json/entries.ts';
+import { startDeadline, engineParameter, enginesIn, selectionParameters, timeoutUpTo } from '../requests/selection.ts';
+import { HttpError } from '../replies/errors.ts';
+import type { HttpParts } from '../service/parts.ts';
+import { defineRoute, type Route } from '../service/route.ts';
+import {
+  engineField,
+  enginesField,
+  holdFields,
+  kindField,
+  versionFields,
+  array,
+  oneOf,
+  integer,
+  object,
+  stamped,
+  text,
+  time,
+  booleanField,
+} from '../replies/schemas.ts';
+import { replyFields } from '../../json/timestamps.ts';
 
 /** `POST /v1/check`: asks the registries. It changes nothing and does not wait for an update. */
 export function checkRoute({ settings, service, clock }: HttpParts): Route {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { descriptorLimit, mostConnectionsWithin } from './limits.ts';
+import { descriptorLimit, mostConnectionsWithin } from './server.ts';
 
 describe('mostConnectionsWithin()', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasTag } from './if-none-match.ts';
+import { hasTag } from './dashboard.ts';
 
 test.each([
   [undefined, false],
