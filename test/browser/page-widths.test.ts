@@ -121,10 +121,18 @@ describeInBrowser('calls that a proxy before the engine forbids', () => {
   async function shown(page: OpenPage, forbidden: readonly PermissionName[]): Promise<string> {
     const missing = missingPermissions(forbidden);
     scene.script.missingPermissions = missing;
-    await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
-    const banner = page.locator('#banner');
-    await banner.getByText(missing?.message ?? '').waitFor();
-    return (await banner.textContent()) ?? '';
+    const message = page.locator('#banner').getByText(missing?.message ?? '');
+    await lookUntil(page, () => message.isVisible());
+    return (await page.locator('#banner').textContent()) ?? '';
+  }
+
+  /** A page that is still reading when somebody looks at it does not read again at once. */
+  async function lookUntil(page: OpenPage, isShown: () => Promise<boolean>): Promise<void> {
+    const look = async () => {
+      await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+      return isShown();
+    };
+    await expect.poll(look, { timeout: 30_000 }).toBe(true);
   }
 
   test.each([360, 390, 1280])('are named all at once, with the settings that permit them, at %i px', async (width) => {
@@ -149,8 +157,7 @@ describeInBrowser('calls that a proxy before the engine forbids', () => {
     expect(text).toContain('ALLOW_LOGS=1');
     expect(await page.locator('#banner').getAttribute('class')).not.toContain('bad');
     scene.script.missingPermissions = undefined;
-    await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
-    await page.locator('#banner').waitFor({ state: 'hidden' });
+    await lookUntil(page, () => page.locator('#banner').isHidden());
     await page.close();
   });
 });
