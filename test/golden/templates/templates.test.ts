@@ -1,5 +1,6 @@
 /**
- * Holds our template engine to Go's own text/template, byte for byte. The outputs in testdata/ were made by main.go.
+ * Holds our template engine to Go's own text/template, byte for byte, except that a float halfway between two digits is
+ * rounded up. The outputs in testdata/ were made by main.go.
  * To make them anew, with Debian's golang-go and golang-golang-x-text-dev:
  *
  *     UPKEEP_MAKE_GOLDENS=1 npx vitest run --project unit test/golden/templates
