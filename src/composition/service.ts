@@ -3,7 +3,7 @@ import type { Application } from '../application/application.ts';
 import type { Settings, StateSettings } from '../config/read/process-settings.ts';
 import type { EngineAddress } from '../domain/engine-address.ts';
 import type { LifeOptions, Memory } from '../application/create-application.ts';
-import type { Outside, Engine, Log } from '../domain/outside/outside.ts';
+import type { Outside, Engine, EngineRoute, Log } from '../domain/outside/outside.ts';
 import type { HelperTask } from '../domain/self-update/helper.ts';
 import { defaultSettings, type ServiceSettings } from '../domain/settings/effective-settings.ts';
 import type { changeCommands } from '../interfaces/cli/cli.ts';
@@ -42,6 +42,7 @@ export async function openService(
     }
     return openEngineAlone(command, settings, surroundings);
   }
+  if (settings.compose.mode !== 'off') surroundings.log.warn('--compose-files has no effect with several engines');
   const { openFleet } = await import('./fleet.ts');
   const cli = await import('../interfaces/cli/cli.ts');
   return { ...(await openFleet(command, settings, surroundings)), command: await cli.changeCommands[command]() };
@@ -85,6 +86,7 @@ async function openEngineAlone(
   const registry = await openRegistry(settings, surroundings, async (read, signal) => read(await engine.info(signal)));
   const swarm = settings.service.swarm && { swarm: engine.swarm };
   const prober = createProber();
+  const composeFiles = await composeFilesOf(engine, settings, surroundings);
   return {
     engine,
     engines: [{ name: undefined, engine }],
@@ -101,6 +103,7 @@ async function openEngineAlone(
         log,
         ...(ending && { ending }),
         ...(door && { door }),
+        ...(composeFiles && { composeFiles }),
         verificationKeys: await readKeys(settings),
       },
       settings.service,
@@ -115,6 +118,21 @@ async function openEngineAlone(
       await Promise.all([engine.close(), registry.close()]);
     },
   };
+}
+
+/** Compose files are on the machine of the engine, so only those of a local one are read. */
+async function composeFilesOf(
+  engine: { readonly route: () => EngineRoute },
+  { compose }: Settings,
+  { log }: ProcessContext,
+) {
+  if (compose.mode === 'off') return undefined;
+  if (engine.route().kind !== 'socket') {
+    log.warn('--compose-files has no effect: the engine is on another machine');
+    return undefined;
+  }
+  const { openComposeFiles } = await import('../adapters/files/compose-files.ts');
+  return openComposeFiles(compose.roots);
 }
 
 /** A check, a list, a decision and a plan change no container. */

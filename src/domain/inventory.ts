@@ -15,6 +15,7 @@ import {
 } from './container/container.ts';
 import type { UnfinishedUpdate } from './recovery/unfinished-update.ts';
 import type { Hold, CandidateKind } from './decision/decisions.ts';
+import type { ComposeState } from './compose/compose-state.ts';
 import type { UnwatchedReason } from './check/watch-rules.ts';
 import { versionOf, type ImageVersions } from './image/image-labels.ts';
 import type { EntryKind, PastOutcome } from './run/session.ts';
@@ -150,6 +151,7 @@ export type LastCheck = Omit<ImageVersions, 'version'> & {
   /** See `CheckedContainer`. */
   readonly candidate?: string;
   readonly candidateKind?: CandidateKind;
+  readonly compose?: ComposeState;
 };
 
 export type TrackedImage = {

@@ -16,6 +16,7 @@ import {
   imageIn,
   candidateDigest,
   checkedFacts,
+  withComposeStates,
   describeChecked,
   type JudgeOrder,
   type CheckedContainer,
@@ -132,9 +133,10 @@ export function createJudge(
     const refusals = new Map(made?.plan.refused.map(({ id, reason }) => [id, reason]));
     const concluded = judged.map((one) => conclude(one, refusals.get(one.checked.id)));
     const checked = concluded.map((one) => one.checked);
+    const withCompose = await withComposeStates(outside, checked, watched, signal);
     return {
-      containers: checked,
-      asScheduled: concluded.map(({ asScheduled }) => asScheduled),
+      containers: checked.map(withCompose),
+      asScheduled: concluded.map(({ asScheduled }) => withCompose(asScheduled)),
       ...(made && { made }),
       unmatched,
       unfinished: selected.unfinished.map((update) => describeUnfinished(update, references.get(update.container.id))),

@@ -1,16 +1,25 @@
 import type { Hold, ApprovalFrom, CandidateKind, DecidedCandidate } from '../../domain/decision/decisions.ts';
 import type { WindowSetting } from '../../domain/settings/values/versions.ts';
 import type { VerifiedImage, Registry } from '../../domain/outside/registry.ts';
-import { familiarReference, parseDigest, withTagOf, type Digest } from '../../domain/image/image-reference.ts';
-import type { Cooldown, EntryKind } from '../../domain/run/session.ts';
+import type { ComposeQuestion, ComposeState } from '../../domain/compose/compose-state.ts';
+import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import type { WatchedContainer } from '../../domain/check/selection.ts';
+import {
+  familiarReference,
+  parseDigest,
+  tryParseImageReference,
+  withTagOf,
+  type Digest,
+} from '../../domain/image/image-reference.ts';
+import { isContainer, type Cooldown, type EntryKind } from '../../domain/run/session.ts';
 import type { FailedVersion } from '../../domain/check/failed-version.ts';
 import type { Staleness, TagOfCandidate, Verdict } from '../../domain/check/verdict.ts';
 import type { ReadReference } from './select-containers.ts';
-import { versionOf, versionsBetween, type ImageVersions } from '../../domain/image/image-labels.ts';
+import { versionOf, versionsBetween, type ImageVersions, type Labels } from '../../domain/image/image-labels.ts';
 import { defined } from '../../domain/text/plain-data.ts';
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { CheckedFacts } from '../../domain/run/event.ts';
-import { versionFactsOf, type ImageIndex } from '../../domain/container/lookup.ts';
+import { readComposeIdentity, versionFactsOf, type ImageIndex } from '../../domain/container/lookup.ts';
 import { sourceOf } from '../../domain/image/image-source.ts';
 import type { SharedUse } from '../async/concurrency.ts';
 
@@ -67,6 +76,8 @@ export type CheckedContainer = ImageVersions & {
   readonly isCanary?: true;
   /** Present if services of a swarm are watched. */
   readonly kind?: EntryKind;
+  /** How its reference stands in its compose files; absent if nobody has asked, or it is in none. */
+  readonly compose?: ComposeState;
   /** Present if a person may decide about the newer version, or a window holds it back. */
   readonly unrestrained?: UnheldVerdict;
 };
@@ -227,3 +238,43 @@ type HoldForWave = (checked: CheckedContainer, retryFailed: boolean) => CheckedC
 
 /** An order to one engine, with `part` if it belongs to a run of a fleet. */
 export type InRun<Order> = Order & { readonly part?: PartOfRun };
+
+/** The same containers, each with the state of its compose files, if these are to be compared. */
+export async function withComposeStates(
+  { composeFiles }: Pick<ReadOnlyOutside, 'composeFiles'>,
+  checked: readonly CheckedContainer[],
+  watched: readonly WatchedContainer[],
+  signal: AbortSignal | undefined,
+): Promise<(one: CheckedContainer) => CheckedContainer> {
+  if (composeFiles === undefined) return (one) => one;
+  const labels = new Map(watched.map(({ container }) => [container.id, container.labels]));
+  const questions = checked.flatMap((one) => composeQuestion(one, labels.get(one.id) ?? {}) ?? []);
+  const states = await composeFiles.compare(questions, signal);
+  return (one) => {
+    const compose = states.get(one.id);
+    return compose === undefined ? one : { ...one, compose };
+  };
+}
+
+/** Undefined for a container outside of compose, and for one that `compose run` made. */
+function composeQuestion(one: CheckedContainer, labels: Labels): ComposeQuestion | undefined {
+  const identity = isContainer(one) ? readComposeIdentity(labels) : undefined;
+  if (identity === undefined || identity.oneOff) return undefined;
+  const { project: name, service, folder, files, envFiles } = identity;
+  const absolute = (path: string): string => (path.startsWith('/') || folder === '' ? path : `${folder}/${path}`);
+  const isOtherTag = one.candidateKind !== undefined && one.candidateKind !== 'digest';
+  const next = isOtherTag ? tryParseImageReference(one.candidate ?? '')?.tag : undefined;
+  return {
+    id: one.id,
+    project: {
+      name,
+      folder,
+      // Compose writes a dash for its standard input.
+      files: files.includes('-') ? [] : files.map(absolute),
+      envFiles: envFiles.length > 0 ? envFiles.map(absolute) : undefined,
+    },
+    service,
+    reference: one.reference,
+    ...(next !== undefined && { next }),
+  };
+}

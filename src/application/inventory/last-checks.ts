@@ -274,6 +274,7 @@ function checkOf(container: CheckedContainer, before: LastCheck, checkedAtMs: nu
 }
 
 function newerOf(container: CheckedContainer): Partial<LastCheck> {
+  const { compose } = container;
   const { candidate, candidateKind, eligibleAtMs, latestVersion, change, releasedAtMs, downloadBytes, sourceUrl } =
     container;
   return defined({
@@ -282,6 +283,7 @@ function newerOf(container: CheckedContainer): Partial<LastCheck> {
     latestVersion,
     candidate,
     candidateKind,
+    compose,
     change,
     releasedAtMs,
     downloadBytes,

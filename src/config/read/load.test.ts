@@ -102,6 +102,15 @@ const effects: Readonly<
   healthCheck: ['true', true, (s) => s.run.healthCheck],
   rounds: ['3', 3, (s) => s.run.rounds],
   page: ['true', true, (s) => s.run.pageOnly],
+  composeFiles: ['check', 'check', (s) => s.compose.mode],
+  composeRoots: [
+    '/opt/stacks/,/srv=/host/srv',
+    [
+      { named: '/opt/stacks', seen: '/opt/stacks' },
+      { named: '/srv', seen: '/host/srv' },
+    ],
+    (s) => s.compose.roots,
+  ],
   httpEndpoints: ['Health swagger', ['health', 'swagger'], (s) => s.http.groups],
   httpToken: ['secret', true, () => true],
   httpEventsToken: ['secret', true, () => true],

@@ -3,7 +3,13 @@ import type { Fault } from '../table/option.ts';
 import { makeHttpSettings } from './http-settings.ts';
 import { makeNotificationSettings } from './notification-settings.ts';
 import { engineTls, readEngines } from './engines.ts';
-import { remoteSettings, outputOptions, requestOptions, type Settings } from './process-settings.ts';
+import {
+  type ComposeSettings,
+  remoteSettings,
+  outputOptions,
+  requestOptions,
+  type Settings,
+} from './process-settings.ts';
 import { readHelperTask } from '../../domain/self-update/helper.ts';
 import type { OptionKey, OptionValues } from '../table/options.ts';
 import { readNamedFile } from './secrets.ts';
@@ -40,6 +46,7 @@ export function makeSettings(given: Given): SettingsResult {
       containers: command === 'run' ? [] : names,
       dryRun: values.dryRun || values.verify,
     },
+    compose: { mode: values.composeFiles, roots: values.composeRoots.map(readRoot) },
     state: { folder: values.stateDir, journalKeyFile: values.journalKeyFile, unsealed: values.unsealed },
     run: {
       isNamed: given.commandNamed,
@@ -191,3 +198,9 @@ function dockerFolder(values: OptionValues): string | undefined {
 }
 
 const containerConfig = '/config.json';
+
+/** `/opt/stacks=/host/stacks`, or one folder that is the same in both places. A slash at the end does not count. */
+function readRoot(text: string): ComposeSettings['roots'][number] {
+  const [named = '', seen = named] = text.split('=').map((path) => path.replace(/\/+$/, ''));
+  return { named, seen };
+}

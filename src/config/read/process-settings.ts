@@ -15,6 +15,7 @@ export type Settings = {
   readonly request: RequestSettings;
   readonly run: RunSettings;
   readonly state: StateSettings;
+  readonly compose: ComposeSettings;
   readonly engine: EngineSettings;
   readonly registry: RegistrySettings;
   readonly http: HttpSettings;
@@ -40,6 +41,12 @@ export const requestOptions = [
   'now',
   'decideForMs',
 ] as const;
+
+export type ComposeSettings = {
+  readonly mode: 'off' | 'check';
+  /** Folders as the labels of containers name them, and where this process sees them. Empty: any. */
+  readonly roots: readonly { readonly named: string; readonly seen: string }[];
+};
 
 export type StateSettings = {
   /** Undefined: nothing is stored outside of the engine. */

@@ -187,6 +187,31 @@ export const stateOptions = optionTable({ group: 'state', commands: stateCommand
       ...decisionCommands,
     ],
   },
+  composeFiles: {
+    kind: 'choice',
+    flag: 'compose-files',
+    default: 'off',
+    choices: ['off', 'check'],
+    meaning:
+      'Compare containers with their compose files: "check" shows where a file has another image, and the line of a tag that an update leaves behind. Nothing is written',
+    example: 'check',
+    commands: ['run', 'check'],
+  },
+  composeRoots: {
+    kind: 'list',
+    separators: 'comma',
+    flag: 'compose-roots',
+    placeholder: 'FOLDER[=FOLDER],…',
+    defaultMeaning: 'any folder',
+    accepts: {
+      test: (text) => /^\/[^=]*(?:=\/[^=]*)?$/.test(text) && !/(?:^|[/=])\.\.(?:[/=]|$)/.test(text),
+      expected: 'absolute folders such as /opt/stacks or /opt/stacks=/host/stacks',
+    },
+    meaning:
+      'With --compose-files, read files below these folders only. After "=": where Upkeep sees the folder, if it is mounted elsewhere',
+    example: '/opt/stacks,/srv=/host/srv',
+    commands: ['run', 'check'],
+  },
   journalKeyFile: {
     kind: 'text',
     flag: 'journal-key-file',

@@ -55,6 +55,7 @@ describe('readComposeIdentity()', () => {
       service: 'web',
       folder: '',
       files: [],
+      envFiles: [],
       oneOff: false,
       dependsOn: [{ service: 'db', condition: 'service_healthy', restart: true }],
     });
@@ -66,6 +67,7 @@ describe('readComposeIdentity()', () => {
       service: 'web',
       folder: '',
       files: [],
+      envFiles: [],
       oneOff: false,
       dependsOn: [],
     });

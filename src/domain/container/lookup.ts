@@ -93,6 +93,8 @@ type ComposeIdentity = {
   readonly folder: string;
   /** The compose files. Empty without the label. */
   readonly files: readonly string[];
+  /** The files of `--env-file`. Empty without the label. */
+  readonly envFiles: readonly string[];
   /** Made by `compose run`, so it is not a replica of the service. */
   readonly oneOff: boolean;
   readonly dependsOn: readonly ComposeDependency[];
@@ -120,13 +122,18 @@ export function readComposeIdentity(labels: Labels): ComposeIdentity | undefined
     project,
     service,
     folder: read('project.working_dir'),
-    files: read('project.config_files')
-      .split(',', mostFiles)
-      .map((file) => file.trim())
-      .filter((file) => file !== ''),
+    files: listIn(read('project.config_files')),
+    envFiles: listIn(read('project.environment_file')),
     oneOff: read('oneoff').toLowerCase() === 'true',
     dependsOn: readDependencies(read('depends_on')),
   };
+}
+
+function listIn(text: string): readonly string[] {
+  return text
+    .split(',', mostFiles)
+    .map((file) => file.trim())
+    .filter((file) => file !== '');
 }
 
 /**

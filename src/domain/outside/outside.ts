@@ -1,4 +1,5 @@
 import type { ImageSummary } from '../container/container.ts';
+import type { ComposeQuestion, ComposeState } from '../compose/compose-state.ts';
 import type { Digest } from '../image/image-reference.ts';
 import type { Platform } from '../image/platform.ts';
 import type { ServiceEvent } from '../run/event.ts';
@@ -32,6 +33,8 @@ export type Outside = {
    * for an engine in memory.
    */
   readonly freeBytes?: (folder: string) => Promise<number | undefined>;
+  /** Absent without `--compose-files check`. */
+  readonly composeFiles?: ComposeFiles;
   /** Signs journals and marks in the engine; absent without a key. */
   readonly seal?: Seal;
   /** Public keys that may sign images. Absent or empty: no image needs a signature, unless a container requires one. */
@@ -79,6 +82,15 @@ export type EngineRoute =
       readonly port: number;
       readonly peer: string | undefined;
     };
+
+/** The compose files of containers, which the engine knows by their labels only. */
+export type ComposeFiles = {
+  /** By the id of the question. Without an entry: not answered in time. */
+  readonly compare: (
+    questions: readonly ComposeQuestion[],
+    signal?: AbortSignal,
+  ) => Promise<ReadonlyMap<string, ComposeState>>;
+};
 
 /** The same for use cases that only read: the type has no changing calls. */
 export type ReadOnlyOutside = Omit<Outside, 'engine' | 'swarm'> & {

@@ -2,6 +2,7 @@ import type { Application } from '../../application/application.ts';
 import type { Decision } from '../../domain/decision/decisions.ts';
 import type { ContainerOutcome, PhaseTimes, EngineRuns, PastOutcome } from '../../domain/run/session.ts';
 import type { UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
+import { composeNote } from '../../domain/compose/compose-state.ts';
 import { toTimestamp } from './timestamps.ts';
 import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import type { TrackedContainer, LastCheck } from '../../domain/inventory.ts';
@@ -28,12 +29,20 @@ export function checkedEntry(container: CheckedContainer, atMs: number) {
     error: container.error,
     version: container.version,
     ...newerEntry(container),
+    compose: composeEntry(container.compose),
     hold: container.hold,
     eligible_at: toTimestamp(container.eligibleAtMs),
     retry_at: toTimestamp(container.retryAtMs),
     engine: container.engine,
     kind: container.kind,
   };
+}
+
+/** How a container's image stands in its compose file; absent if nobody has looked. */
+function composeEntry(compose: CheckedContainer['compose']) {
+  if (compose === undefined) return undefined;
+  const { state, reason, file, line, says, from, to, services } = compose;
+  return { state, reason, file, line, file_says: says, from, to, services, note: composeNote(compose) };
 }
 
 /** Version and facts of the newer image, if there is one. */
@@ -299,6 +308,7 @@ function verdictEntry(check: LastCheck) {
     eligible_at: toTimestamp(check.eligibleAtMs),
     retry_at: toTimestamp(check.retryAtMs),
     ...newerEntry(check),
+    compose: composeEntry(check.compose),
   };
 }
 

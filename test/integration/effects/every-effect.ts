@@ -225,6 +225,8 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   httpsProxy: registries('HTTPS_PROXY leads to all others'),
   noProxy: httpProxy,
 
+  composeFiles: none('compares files with containers, and writes neither'),
+  composeRoots: none('which files are read'),
   httpEndpoints: httpOnAnEngine(
     'a check finds what an update then replaces, and the events, the history and the lists agree',
   ),

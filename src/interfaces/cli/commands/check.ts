@@ -8,6 +8,9 @@ import {
   type CheckReport,
 } from '../context/context.ts';
 import { engineLines, isLive, printDocument, printLines, styleFor, printTable } from '../render/print.ts';
+import { composeNote } from '../../../domain/compose/compose-state.ts';
+import { shownName } from '../../../domain/run/session.ts';
+import { printable } from '../../../domain/text/printable.ts';
 import { refuseUnmatched } from '../../../domain/check/selection.ts';
 import { countsOf, statusWording, unfinishedWording } from '../context/wording.ts';
 
@@ -49,8 +52,14 @@ async function printReport({ settings, terminal, clock }: CommandContext, report
     ...(containers.length + unfinished.length > 0 ? [''] : []),
     `${counts}${others}${nextRepair(unfinished)}`,
     ...(report.notPossible === undefined ? [] : [report.notPossible]),
+    ...containers.flatMap((one) => composeLine(one) ?? []),
     ...engineLines(report, style),
   ]);
+}
+
+function composeLine({ compose, ...one }: CheckReport['containers'][number]): string | undefined {
+  const note = compose === undefined ? undefined : composeNote(compose);
+  return note === undefined ? undefined : printable(`${shownName(one)}: ${note}`, 400);
 }
 
 function nextRepair(unfinished: CheckReport['unfinished']): string {

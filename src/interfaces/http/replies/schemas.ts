@@ -1,3 +1,4 @@
+import { composeStates } from '../../../domain/compose/compose-state.ts';
 import { heldBecause, unknownBecause, candidateKinds } from '../../../domain/decision/decisions.ts';
 import { engineRunResults, entryKinds, outcomeKinds } from '../../../domain/run/session.ts';
 import { versionChanges } from '../../../domain/image/image-labels.ts';
@@ -98,6 +99,28 @@ export const versionFields: Fields = {
     'Compressed size of all layers of the newer image, also of layers that the engine has; absent if the engine has the image',
   ),
   source_url: text('URL of the sources or the home page, from the newer image; http or https'),
+};
+
+/** Present with `--compose-files check`, for a container of compose. */
+export const composeField: Fields = {
+  compose: object(
+    {
+      state: oneOf(
+        composeStates,
+        'same: the compose file has its image; differs: it has another; would-write: the tag of the newer version has one place there; refused: it cannot be compared',
+      ),
+    },
+    {
+      reason: text('If refused: the kind of reason'),
+      file: text('The file with the tag'),
+      line: integer('Its line'),
+      file_says: text('If it differs: the image in the file'),
+      from: text('The tag in the file'),
+      to: text('The tag of the newer version'),
+      services: array(text('Another service that the same text decides')),
+      note: text('The same as a sentence'),
+    },
+  ),
 };
 
 /** Present with `--swarm`. */

@@ -4,6 +4,7 @@ import { outcomeKinds } from '../../../domain/run/session.ts';
 import { serviceModes, swarmUpdateStatuses } from '../../../domain/container/swarm-service.ts';
 import { detailsEntry, unfinishedField } from '../../json/entries.ts';
 import {
+  composeField,
   engineField,
   holdFields,
   kindField,
@@ -151,6 +152,7 @@ const detailsSchema = object(
     verdict: oneOf(stalenesses, 'Result of the last check; absent before the first'),
     ...versionFields,
     ...holdFields,
+    ...composeField,
     ...engineField,
     ...kindField,
     mode: oneOf(serviceModes, 'Of a service: its mode'),

@@ -49,6 +49,8 @@ export type WatchedContainer = {
   /** The newest outcome other than "nothing new". */
   readonly last: PastOutcome | undefined;
   readonly canRollBack: boolean;
+  /** How its image stands in its compose file, as a sentence; empty if it is the same, or not known. */
+  readonly composeNote: string;
   /** Whether Upkeep runs in it. */
   readonly self: boolean;
   /** The state of its interrupted update, if there is one. */

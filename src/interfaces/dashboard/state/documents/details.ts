@@ -99,6 +99,7 @@ function readEntry(entry: Json): WatchedContainer {
     })),
     last: typeof last === 'object' && last !== null ? readOutcome(objectOf(last)) : undefined,
     canRollBack: entry['can_roll_back'] === true,
+    composeNote: textOf(objectOf(entry['compose'])['note']),
     self: entry['self'] === true,
     unfinished: undefined,
     isLeftDown: false,

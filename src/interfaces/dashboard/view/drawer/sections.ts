@@ -42,6 +42,7 @@ export function versionSection(one: WatchedContainer): Child {
     line('Runs', [h('span', {}, one.version || '–')], one.digest, 'the digest'),
     isNewer && line('Available', newer, one.latestDigest, 'the new digest'),
     isNewer && one.candidate !== '' && tagLine(one),
+    one.composeNote !== '' && line('Compose', [h('span', {}, one.composeNote)], '', ''),
     reference !== '' && pullNode(command),
   );
 }
@@ -68,8 +69,9 @@ function pullNode(command: string): HTMLElement {
 let isPullShown = false;
 
 /** The tag of an update. The update does not change a compose file. */
-function tagLine({ candidate, project }: WatchedContainer): HTMLElement {
-  const remark = project !== '' && h('span', { class: 'word is-held' }, 'A compose file keeps its old tag');
+function tagLine({ candidate, project, composeNote }: WatchedContainer): HTMLElement {
+  const remark =
+    project !== '' && composeNote === '' && h('span', { class: 'word is-held' }, 'A compose file keeps its old tag');
   return line('Tag', [h('span', {}, candidate), remark], '', '');
 }
 

@@ -1,0 +1,82 @@
+import { formatReference, isTag, tryParseImageReference } from '../image/image-reference.ts';
+import { type ComposeImages, type ComposeSource, type ComposeSources, imagesOf } from './compose-project.ts';
+import type { ComposeQuestion, ComposeRefusal, ComposeState } from './compose-state.ts';
+import { type Pieces, textOf } from './interpolate.ts';
+
+/**
+ * Compares a container's reference with its compose files and, if it moves to another tag, finds the one stretch of text
+ * that has to change for it. The edited files are evaluated again: nothing but that image may change.
+ */
+export function compareWithFiles(
+  { project, service, reference, next }: ComposeQuestion,
+  sources: ComposeSources,
+  /** Reads a changed text of a file again. */
+  reparse: (text: string) => ComposeSource,
+): ComposeState | Extract<ComposeImages, { readonly kind: 'needs' }> {
+  const before = imagesOf(project, sources);
+  if (before.kind === 'needs') return before;
+  if (before.kind === 'fault') return refused(before.fault);
+  const image = before.images.get(service);
+  if (image === undefined) return refused('no-image');
+  const says = textOf(image);
+  const place = placeOfTag(image, sources);
+  const shown = place === undefined ? {} : { file: place.file, line: place.line };
+  if (!isSame(says, reference)) {
+    const read = tryParseImageReference(says);
+    return read === undefined ? refused('variables') : { state: 'differs', says, ...shown };
+  }
+  if (next === undefined) return { state: 'same', ...shown };
+  if (says.includes('@')) return refused('pinned');
+  if (place === undefined || !isTag(next)) return refused('not-literal');
+  const source = sources.get(place.file);
+  if (typeof source !== 'object') return refused('missing');
+  const edited = source.text.slice(0, place.offset) + next + source.text.slice(place.offset + place.tag.length);
+  const reread = source.documents === undefined ? { text: edited } : reparse(edited);
+  const after = imagesOf(project, new Map([...sources, [place.file, reread]]));
+  if (after.kind !== 'images') return refused('not-literal');
+  const wanted = says.slice(0, says.length - place.tag.length) + next;
+  if (textOf(after.images.get(service) ?? []) !== wanted) return refused('not-literal');
+  const names = new Set([...before.images.keys(), ...after.images.keys()]);
+  const others = [...names].filter((name) => {
+    const [old, changed] = [before.images.get(name), after.images.get(name)].map((each) => each && textOf(each));
+    return name !== service && old !== changed;
+  });
+  if (others.length > 0) return { state: 'refused', reason: 'shared', services: others.sort(), ...shown };
+  return { state: 'would-write', ...shown, from: place.tag, to: next };
+}
+
+function refused(reason: ComposeRefusal): ComposeState {
+  return { state: 'refused', reason };
+}
+
+/** `nginx` and `docker.io/library/nginx:latest` are the same. */
+function isSame(one: string, other: string): boolean {
+  const [first, second] = [one, other].map(tryParseImageReference);
+  return first !== undefined && second !== undefined && formatReference(first) === formatReference(second);
+}
+
+type TagPlace = { readonly file: string; readonly offset: number; readonly line: number; readonly tag: string };
+
+/** Where the tag stands, if all of it stands in one stretch of a file. */
+function placeOfTag(image: Pieces, sources: ComposeSources): TagPlace | undefined {
+  const text = textOf(image);
+  const tag = tryParseImageReference(text)?.tag ?? '';
+  if (tag === '' || !text.endsWith(`:${tag}`)) return undefined;
+  let skipped = text.length - tag.length;
+  let start: { readonly file: string; readonly offset: number } | undefined;
+  let end = 0;
+  for (const piece of image) {
+    const from = Math.min(skipped, piece.text.length);
+    skipped -= from;
+    if (from === piece.text.length) continue;
+    if (piece.at === undefined) return undefined;
+    const offset = piece.at.offset + from;
+    if (start === undefined) start = { file: piece.at.file, offset };
+    else if (piece.at.file !== start.file || offset !== end) return undefined;
+    end = piece.at.offset + piece.text.length;
+  }
+  const source = start && sources.get(start.file);
+  if (start === undefined || typeof source !== 'object') return undefined;
+  if (source.text.slice(start.offset, end) !== tag) return undefined;
+  return { ...start, line: source.text.slice(0, start.offset).split('\n').length, tag };
+}

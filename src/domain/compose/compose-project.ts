@@ -1,0 +1,243 @@
+import { interpolate, type Piece, type Pieces, readEnvFile, textOf, type Variables } from './interpolate.ts';
+
+/** A value of a compose file, with aliases and merge keys resolved. */
+export type ComposeNode =
+  | {
+      readonly kind: 'text';
+      readonly text: string;
+      /** Where the text stands in the file, if it stands there as it is. */
+      readonly at?: number;
+    }
+  | { readonly kind: 'map'; readonly entries: ReadonlyMap<string, ComposeNode> }
+  | { readonly kind: 'list'; readonly items: readonly ComposeNode[] }
+  | { readonly kind: 'none' };
+
+/** A file as it was read. `documents`: those of a YAML file; undefined if it is none, or has too much in it. */
+export type ComposeSource =
+  | { readonly text: string; readonly documents?: readonly ComposeNode[] }
+  | 'missing'
+  | 'unreadable'
+  | 'outside-roots';
+
+/** By absolute path. */
+export type ComposeSources = ReadonlyMap<string, ComposeSource>;
+
+/** What the labels of a container say about its compose project. */
+export type ComposeProject = {
+  readonly name: string;
+  /** The project's folder, which relative paths begin at. */
+  readonly folder: string;
+  /** In the order of the command. */
+  readonly files: readonly string[];
+  /** Undefined: `.env` in the folder, if there is one. */
+  readonly envFiles: readonly string[] | undefined;
+};
+
+/** Why nothing can be said about a project. */
+export type ComposeFault =
+  | 'no-files'
+  | 'missing'
+  | 'unreadable'
+  | 'outside-roots'
+  | 'not-compose'
+  /** An `include` or `extends` that is no file. */
+  | 'remote'
+  /** A service that is also in an included project. */
+  | 'conflict'
+  /** An invalid variable, or one that is required and not in the files. */
+  | 'variables'
+  | 'too-many-files';
+
+/** The images of all services, or the files that have to be read first, or why there is no answer. */
+export type ComposeImages =
+  | { readonly kind: 'images'; readonly images: ReadonlyMap<string, Pieces> }
+  | { readonly kind: 'needs'; readonly files: readonly string[] }
+  | { readonly kind: 'fault'; readonly fault: ComposeFault };
+
+/**
+ * Evaluates `image` of each service as `docker compose config` does, from files alone: the environment of the shell that
+ * called compose is unknown. A service without an image has no entry.
+ */
+export function imagesOf(project: ComposeProject, sources: ComposeSources): ComposeImages {
+  const needed = new Set<string>();
+  const reader: Reader = {
+    read(path) {
+      const source = sources.get(path);
+      if (source === undefined) needed.add(path);
+      return source;
+    },
+    count: () => sources.size,
+  };
+  try {
+    if (project.files.length === 0) throw new Faulty('no-files');
+    const own: Variables = (name) => (name === 'COMPOSE_PROJECT_NAME' ? [{ text: project.name }] : undefined);
+    const { folder, files, envFiles } = project;
+    const images = imagesIn({ folder, files, envFiles, outer: own, depth: 0 }, reader);
+    return needed.size > 0 ? { kind: 'needs', files: [...needed] } : { kind: 'images', images };
+  } catch (error) {
+    if (!(error instanceof Faulty)) throw error;
+    return needed.size > 0 ? { kind: 'needs', files: [...needed] } : { kind: 'fault', fault: error.fault };
+  }
+}
+
+type Reader = { readonly read: (path: string) => ComposeSource | undefined; readonly count: () => number };
+
+/** Ends the evaluation; never leaves this module. */
+class Faulty extends Error {
+  readonly fault: ComposeFault;
+
+  constructor(fault: ComposeFault) {
+    super(fault);
+    this.fault = fault;
+  }
+}
+
+const maxFiles = 20;
+
+const maxDepth = 20;
+
+type Part = Omit<ComposeProject, 'name'> & { readonly outer: Variables; readonly depth: number };
+
+function imagesIn(part: Part, reader: Reader): Map<string, Pieces> {
+  if (part.depth > maxDepth || reader.count() > maxFiles) throw new Faulty('too-many-files');
+  const variables = variablesOf(part, reader);
+  const images = new Map<string, Pieces>();
+  const included: ComposeNode[] = [];
+  for (const path of part.files) {
+    for (const document of documentsOf(path, reader)) {
+      const top = entriesOf(document);
+      const services = entriesOf(top.get('services'));
+      const scope = { path, folder: part.folder, services, variables, reader };
+      for (const [name, service] of services) {
+        const image = imageOf(service, scope, 0);
+        if (image === 'reset') images.delete(name);
+        else if (image !== undefined) images.set(name, image);
+      }
+      const include = top.get('include');
+      if (include?.kind === 'list') included.push(...include.items);
+    }
+  }
+  for (const each of included) {
+    const inner = imagesIn(includedPart(each, part, variables), reader);
+    for (const [name, image] of inner) {
+      if (images.has(name)) throw new Faulty('conflict');
+      images.set(name, image);
+    }
+  }
+  return images;
+}
+
+function includedPart(node: ComposeNode, { folder, depth }: Part, variables: Variables): Part {
+  const entries = node.kind === 'map' ? node.entries : new Map([['path', node]]);
+  const files = textsOf(entries.get('path'), variables).map((path) => absolute(path, folder));
+  const [first] = files;
+  if (first === undefined) throw new Faulty('not-compose');
+  const [given] = textsOf(entries.get('project_directory'), variables);
+  const envFiles = textsOf(entries.get('env_file'), variables).map((path) => absolute(path, folder));
+  return {
+    files,
+    folder: given === undefined ? folderOf(first) : absolute(given, folder),
+    envFiles: envFiles.length > 0 ? envFiles : undefined,
+    outer: variables,
+    depth: depth + 1,
+  };
+}
+
+/** Variables of an outer project count before those of the files of an included one. */
+function variablesOf({ folder, envFiles, outer, depth }: Part, reader: Reader): Variables {
+  const values = new Map<string, Pieces>();
+  const known: Variables = (name) =>
+    depth > 0 ? (outer(name) ?? values.get(name)) : (values.get(name) ?? outer(name));
+  for (const path of envFiles ?? [`${folder}/.env`]) {
+    if (path === '/dev/null') continue;
+    const source = reader.read(path);
+    if (source === undefined || (source === 'missing' && envFiles === undefined)) continue;
+    if (typeof source === 'string') throw new Faulty(source);
+    const read = readEnvFile({ file: path, text: source.text }, known);
+    if (read === undefined) throw new Faulty('variables');
+    for (const [name, value] of read) values.set(name, value);
+  }
+  return known;
+}
+
+function documentsOf(path: string, reader: Reader): readonly ComposeNode[] {
+  const source = reader.read(path);
+  if (source === undefined) return [];
+  if (typeof source === 'string') throw new Faulty(source);
+  if (source.documents === undefined) throw new Faulty('not-compose');
+  return source.documents;
+}
+
+type Scope = {
+  readonly path: string;
+  /** Relative paths begin here. */
+  readonly folder: string;
+  readonly services: ReadonlyMap<string, ComposeNode>;
+  readonly variables: Variables;
+  readonly reader: Reader;
+};
+
+/** Its own image, else that of the service that it extends. */
+function imageOf(service: ComposeNode, scope: Scope, depth: number): Pieces | 'reset' | undefined {
+  if (depth > maxDepth) throw new Faulty('not-compose');
+  const entries = entriesOf(service);
+  const image = entries.get('image');
+  if (image?.kind === 'text') {
+    const { text, at } = image;
+    const value = interpolate(pieceAt(text, scope.path, at), scope.variables);
+    if (value === undefined) throw new Faulty('variables');
+    if (textOf(value) !== '') return value;
+  }
+  const base = entries.get('extends');
+  const inherited = base === undefined ? undefined : extendedImage(base, scope, depth);
+  return image?.kind === 'none' ? 'reset' : inherited;
+}
+
+function extendedImage(base: ComposeNode, scope: Scope, depth: number): Pieces | undefined {
+  const { variables, reader, folder } = scope;
+  const entries = entriesOf(base);
+  const [name] = textsOf(base.kind === 'text' ? base : entries.get('service'), variables);
+  const [file] = textsOf(entries.get('file'), variables);
+  if (name === undefined) throw new Faulty('not-compose');
+  const path = file === undefined ? undefined : absolute(file, folder);
+  const documents = path === undefined ? [] : documentsOf(path, reader);
+  if (path !== undefined && documents.length === 0) return undefined;
+  const services = path === undefined ? scope.services : entriesOf(entriesOf(documents.at(-1)).get('services'));
+  const service = services.get(name);
+  if (service === undefined) throw new Faulty('not-compose');
+  const inner = path === undefined ? scope : { ...scope, path, services, folder: folderOf(path) };
+  const image = imageOf(service, inner, depth + 1);
+  return image === 'reset' ? undefined : image;
+}
+
+function pieceAt(text: string, file: string, offset: number | undefined): Piece {
+  return offset === undefined ? { text } : { text, at: { file, offset } };
+}
+
+function entriesOf(node: ComposeNode | undefined): ReadonlyMap<string, ComposeNode> {
+  return node?.kind === 'map' ? node.entries : new Map<string, ComposeNode>();
+}
+
+/** A text, or a list of texts. */
+function textsOf(node: ComposeNode | undefined, variables: Variables): readonly string[] {
+  const nodes = node?.kind === 'list' ? node.items : node === undefined ? [] : [node];
+  return nodes.flatMap((each) => {
+    const value = each.kind === 'text' ? interpolate({ text: each.text }, variables) : undefined;
+    return value === undefined || textOf(value) === '' ? [] : [textOf(value)];
+  });
+}
+
+/** Throws for what is no path, such as `https://…` and `oci://…`. */
+function absolute(path: string, folder: string): string {
+  if (/^[a-z][\w+.-]*:|^git@|^~/i.test(path)) throw new Faulty('remote');
+  const parts: string[] = [];
+  for (const part of (path.startsWith('/') ? path : `${folder}/${path}`).split('/')) {
+    if (part === '..') parts.pop();
+    else if (part !== '.' && part !== '') parts.push(part);
+  }
+  return `/${parts.join('/')}`;
+}
+
+function folderOf(path: string): string {
+  return path.slice(0, Math.max(1, path.lastIndexOf('/'))) || '/';
+}
