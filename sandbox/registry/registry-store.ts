@@ -1,4 +1,4 @@
-import { mostTags, type RegistryCredentials, type TagList } from '../../src/domain/outside/registry.ts';
+import { maxTags, type RegistryCredentials, type TagList } from '../../src/domain/outside/registry.ts';
 import {
   formatReference,
   parseImageReference,
@@ -104,7 +104,7 @@ export function createRegistryStore(clock: Clock): RegistryStore {
     const found = [...tags.keys()].filter((key) => key.startsWith(start)).map((key) => key.slice(start.length));
     const isKnown = [...manifests.keys()].some((key) => key.startsWith(`${repositoryName(reference)}@`));
     if (!isKnown) throw failure('registry-not-found', reference, 'it has no such repository');
-    return { tags: found.slice(0, mostTags).join('\n'), isCut: found.length > mostTags };
+    return { tags: found.slice(0, maxTags).join('\n'), isCut: found.length > maxTags };
   }
 
   async function enter(reference: ImageReference, visitor: RegistryCaller): Promise<void> {

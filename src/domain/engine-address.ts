@@ -18,7 +18,7 @@ export type EngineTls = {
 };
 
 /** A process follows every engine: 100 engines with 30 containers each take about 100 MB of memory. */
-export const mostEngines = 200;
+export const maxEngines = 200;
 
 /** The characters are safe in labels of metrics, in queries and in tables. */
 export function isEngineName(text: string): boolean {

@@ -1,7 +1,7 @@
 import type { CommandOutcome, ContainerCommand, EngineInfo, EngineEvent } from './outside/engine.ts';
 import { isAlive, type Container } from './container/container.ts';
 import { formatDuration } from './text/duration.ts';
-import { longestWaitMs } from './settings/values/label-values.ts';
+import { maxWaitMs } from './settings/values/label-values.ts';
 import {
   effectiveSettings,
   labelsInEffect,
@@ -38,7 +38,7 @@ export function hookCommand(
     command: ['sh', '-c', hookLabel.command],
     environment: [`WT_CONTAINER=${describeForHook(container, labelValues)}`],
     user: hookLabel.isFromImage ? undefined : userOf(effectiveSettings(settings, labelValues), Config.User ?? ''),
-    timeoutMs: (hookLabel.timeoutMs ?? defaultTimeoutMs) || longestWaitMs,
+    timeoutMs: (hookLabel.timeoutMs ?? defaultTimeoutMs) || maxWaitMs,
   };
 }
 
@@ -73,14 +73,14 @@ export function judgeHook(outcome: CommandOutcome, { timeoutMs }: ContainerComma
 /** Output lines of a hook, safe to print: the last 200 lines that are not blank, each cut at 1,000 characters. */
 export function outputLines(output: string): readonly string[] {
   const lines = output.split(/[\r\n]+/).filter((line) => line.trim() !== '');
-  const shown = lines.slice(-mostLines).map((line) => printable(line, longestLine));
-  return lines.length > mostLines ? ['(earlier lines are omitted)', ...shown] : shown;
+  const shown = lines.slice(-maxLines).map((line) => printable(line, maxLineLength));
+  return lines.length > maxLines ? ['(earlier lines are omitted)', ...shown] : shown;
 }
 
 const defaultTimeoutMs = 60_000;
 
-const mostLines = 200;
-const longestLine = 1000;
+const maxLines = 200;
+const maxLineLength = 1000;
 
 function failed(reason: string): HookResult {
   return { kind: 'failed', reason };
@@ -99,7 +99,7 @@ function judgeExitCode(exitCode: number): HookResult {
 }
 
 /** Characters, of up to three bytes each; Linux takes at most 128 kB: https://man7.org/linux/man-pages/man2/execve.2.html */
-const longestDescription = 40_000;
+const maxDescriptionLength = 40_000;
 
 /** The fields are those of the Watchtower family. The container's environment is not included. */
 function describeForHook(container: Container, { stopSignal }: LabelValues): string {
@@ -108,7 +108,7 @@ function describeForHook(container: Container, { stopSignal }: LabelValues): str
   const signal = stopSignal ?? (Config.StopSignal || 'SIGTERM');
   const description = { name, id, image_name: Config.Image, stop_signal: signal };
   const whole = JSON.stringify({ ...description, labels: labelsInEffect(Config.Labels ?? {}, imageLabels) });
-  return whole.length <= longestDescription ? whole : JSON.stringify({ ...description, labels: {} });
+  return whole.length <= maxDescriptionLength ? whole : JSON.stringify({ ...description, labels: {} });
 }
 
 /** A group alone would run the hook as root. */

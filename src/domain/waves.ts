@@ -97,11 +97,11 @@ function progress(ranMs: number, pauseMs: number): string {
 }
 
 function namesOf(engines: readonly ProvingEngine[]): string {
-  const names = engines.slice(0, mostNames).map(({ name }) => quoted(name));
-  return engines.length > mostNames ? `${names.join(', ')} and ${engines.length - mostNames} more` : names.join(', ');
+  const names = engines.slice(0, maxNames).map(({ name }) => quoted(name));
+  return engines.length > maxNames ? `${names.join(', ')} and ${engines.length - maxNames} more` : names.join(', ');
 }
 
-const mostNames = 3;
+const maxNames = 3;
 
 /** A container of another engine that runs the same reference. */
 export type ProvingContainer = {
@@ -165,7 +165,7 @@ export type WaveStep =
  * fault completes "Cannot read …: ".
  */
 export function parseWaves(text: string): readonly WaveStep[] | { readonly fault: string } {
-  if (text.length > longestText) return { fault: `it has more than ${longestText} characters` };
+  if (text.length > maxTextLength) return { fault: `it has more than ${maxTextLength} characters` };
   const parts = text
     .split(/,(?![^{]*\})/)
     .map((part) => part.trim())
@@ -180,7 +180,7 @@ export function parseWaves(text: string): readonly WaveStep[] | { readonly fault
   return steps;
 }
 
-const longestText = 1000;
+const maxTextLength = 1000;
 
 type Fault = { readonly fault: string };
 

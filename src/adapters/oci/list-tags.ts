@@ -1,4 +1,4 @@
-import { maxTagListBytes, mostTags, type TagList } from '../../domain/outside/registry.ts';
+import { maxTagListBytes, maxTags, type TagList } from '../../domain/outside/registry.ts';
 import { isTag } from '../../domain/image/image-reference.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
 import type { Client } from './client.ts';
@@ -42,9 +42,9 @@ export async function listTags(
   const texts = new Set<string>();
   const asked = new Set<string>();
   const pages = new Map<string, Page>();
-  const room = { tags: mostTags, bytes: maxTagListBytes };
+  const room = { tags: maxTags, bytes: maxTagListBytes };
   const end = (isCut: boolean): Listing => {
-    const isKept = mostTags - room.tags <= mostTagsKept && maxTagListBytes - room.bytes <= maxKeptBytes;
+    const isKept = maxTags - room.tags <= mostTagsKept && maxTagListBytes - room.bytes <= maxKeptBytes;
     return { tags: [...texts].join('\n'), isCut, pages: isKept ? pages : new Map() };
   };
   let isPromised = true;
@@ -58,7 +58,7 @@ export async function listTags(
     const found = page?.tags ?? [];
     asked.add(query);
     const taken = takeWithin(found, room);
-    if (page !== undefined && mostTags - room.tags <= mostTagsKept) pages.set(query, page);
+    if (page !== undefined && maxTags - room.tags <= mostTagsKept) pages.set(query, page);
     const text = taken.join('\n');
     const isNews = text !== '' && !texts.has(text) && (isPromised || hasNews(taken, texts));
     if (!isNews && !isPromised) return end(false);
@@ -154,14 +154,14 @@ function tagsIn(body: Buffer): readonly string[] {
   for (const [at, tag] of (tags as readonly unknown[]).entries()) {
     if (typeof tag === 'string' && isTag(tag)) valid.add(tag);
     // One more shows that the list is cut.
-    if (valid.size > mostTags) break;
+    if (valid.size > maxTags) break;
     if (at === maxEntries) throw new HttpFailure('invalid', 'its list of tags has very many entries that are no tags');
   }
   return [...valid];
 }
 
 /** A page may repeat tags. Beyond this number it costs too much time to look for more. */
-const maxEntries = 4 * mostTags;
+const maxEntries = 4 * maxTags;
 
 /** The pages of one listing in their stored form. */
 export type StoredListing = {

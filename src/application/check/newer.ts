@@ -1,6 +1,6 @@
 import type { Clock, ReadOnlyOutside, SharedRecords } from '../../domain/outside/outside.ts';
 import { inSlices, remember, rememberLists } from '../async/concurrency.ts';
-import { mostTags, type Registry, type RemoteImage } from '../../domain/outside/registry.ts';
+import { maxTags, type Registry, type RemoteImage } from '../../domain/outside/registry.ts';
 import { runsOn, formatPlatform, type Platform } from '../../domain/image/platform.ts';
 import { formatReference, type Digest, type ImageReference } from '../../domain/image/image-reference.ts';
 import { printTime } from '../../domain/text/duration.ts';
@@ -12,7 +12,7 @@ import {
   ageOf,
   withSighting,
   compactSeenTags,
-  mostSeenTags,
+  maxSeenTags,
   toMonotonicClock,
   toWallClock,
   type Now,
@@ -188,7 +188,7 @@ const maxUnsignedMs = 60_000;
 
 /** A function, because the first number in words costs 7 MiB for as long as the process runs. */
 const cutList = () =>
-  `no higher tag is among those that the registry lists, ${mostTags.toLocaleString('en')} tags or 2 MB at most`;
+  `no higher tag is among those that the registry lists, ${maxTags.toLocaleString('en')} tags or 2 MB at most`;
 
 async function lookFor(
   registry: Pick<Registry, 'resolve' | 'describe'>,
@@ -390,13 +390,13 @@ export function createTagSightings({ clock, store }: KeptTags): TagSightings {
       stored.delete(reference);
       const longestMs = Math.max(known.longestMs, cooldownMs);
       const seen = withSighting(known.seen, digest, { monotonicMs, longestMs, isNew });
-      putNewest(tags, reference, { longestMs, seen }, mostSeenTags);
+      putNewest(tags, reference, { longestMs, seen }, maxSeenTags);
       if (known.seen.at(-1)?.digest !== digest) moved.add(reference);
       return seen;
     },
     of: (reference) => find(reference, { ...now(), nowMs: 0 })?.seen ?? [],
     highest: (key) => highest.get(key),
-    noteHighest: (key, tag) => putNewest(highest, key, tag, mostSeenTags),
+    noteHighest: (key, tag) => putNewest(highest, key, tag, maxSeenTags),
     keep() {
       const records = [...moved].flatMap((reference) => {
         const known = tags.get(reference);

@@ -1,7 +1,7 @@
 import { removesItself } from '../../domain/transaction/journal.ts';
 import { isAlive, type Container } from '../../domain/container/container.ts';
 import type { ContainerSettings, Healthcheck } from '../../domain/container/container-settings.ts';
-import { longestWaitMs, type HealthProbe } from '../../domain/settings/values/label-values.ts';
+import { maxWaitMs, type HealthProbe } from '../../domain/settings/values/label-values.ts';
 import { hideSecrets } from '../../domain/text/hidden-secrets.ts';
 import type { EngineInfo, StopOptions } from '../../domain/outside/engine.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
@@ -208,7 +208,7 @@ export function healthDeadlineMs(
     nanoseconds ? nanoseconds / 1e6 : fallback;
   const attemptMs = milliseconds(healthcheck.Interval, 30_000) + milliseconds(healthcheck.Timeout, 30_000);
   const wholeMs = milliseconds(healthcheck.StartPeriod, 0) + attemptMs * ((healthcheck.Retries || 3) + 1) + 10_000;
-  return Math.min(Math.max(wholeMs, leastDefaultMs), longestWaitMs);
+  return Math.min(Math.max(wholeMs, leastDefaultMs), maxWaitMs);
 }
 
 /** Docker's three failed probes at its own interval of 30 s, and 10 s. A quick HEALTHCHECK does not mean a quick start. */
@@ -391,4 +391,4 @@ export function maxPendingStopMs({ timeoutSeconds }: StopAndHealthPolicy['stop']
 const endlessStopSeconds = 600;
 
 /** The stop timeout in a container's own configuration may be years, and may come from the image. */
-const maxStopSeconds = longestWaitMs / 1000;
+const maxStopSeconds = maxWaitMs / 1000;

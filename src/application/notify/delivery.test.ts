@@ -153,7 +153,7 @@ describe('the delivery', () => {
     const clock = createFakeClock();
     const targets = [createTestTarget('a', () => networkFailure), createTestTarget('b', () => networkFailure)];
     const log = createTestLog();
-    const delivery = await open({ clock, targets, log, bounds: { ...outboxBounds, mostEntries: 5 } });
+    const delivery = await open({ clock, targets, log, bounds: { ...outboxBounds, maxEntries: 5 } });
     delivery.put({ target: 'b', message: message('0', clock) });
     for (const id of ['1', '2', '3', '4', '5', '6']) delivery.put({ target: 'a', message: message(id, clock) });
     expect(delivery.status()).toMatchObject([

@@ -1,5 +1,5 @@
 import { checkingCommands, decisionCommands } from './commands.ts';
-import { mostEngines, parseEngineAddress } from '../../domain/engine-address.ts';
+import { maxEngines, parseEngineAddress } from '../../domain/engine-address.ts';
 import { optionTable } from '../../domain/settings/table/option.ts';
 import type { OptionParts } from './option.ts';
 
@@ -10,7 +10,7 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
   engineHost: {
     kind: 'list',
     separators: 'comma',
-    atMost: mostEngines,
+    atMost: maxEngines,
     flag: 'host',
     env: [],
     short: 'H',
@@ -33,7 +33,7 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
   engineContexts: {
     kind: 'list',
     separators: 'comma',
-    atMost: mostEngines,
+    atMost: maxEngines,
     flag: 'context',
     placeholder: 'NAME,…',
     meaning:
@@ -72,7 +72,7 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
   enginesAtOnce: {
     kind: 'integer',
     min: 1,
-    max: mostEngines,
+    max: maxEngines,
     flag: 'engines-at-once',
     default: 10,
     meaning: 'Number of engines that are updated or checked at the same time',

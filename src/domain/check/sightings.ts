@@ -67,11 +67,11 @@ function withoutExpired(seen: readonly Sighting[], untilMs: number): readonly Si
   return last <= 0 ? seen : seen.slice(last);
 }
 
-const mostSightings = 64;
+const maxSightings = 64;
 
 /** Drops the sighting with the closest neighbours in time, so that sightings of every age remain. */
 function thinned(seen: readonly Sighting[]): readonly Sighting[] {
-  if (seen.length <= mostSightings) return seen;
+  if (seen.length <= maxSightings) return seen;
   const gapAt = (place: number) => (seen[place + 1]?.atMs ?? 0) - (seen[place - 1]?.atMs ?? 0);
   let least = 1;
   for (let place = 2; place < seen.length - 1; place += 1) if (gapAt(place) < gapAt(least)) least = place;
@@ -114,9 +114,8 @@ const earliestMs = Date.UTC(2025, 0, 1);
 export function readSeenTag(value: unknown): SeenTag | undefined {
   if (!isJsonObject(value)) return undefined;
   const { reference, longestMs, seen } = value;
-  if (typeof reference !== 'string' || reference === '' || reference.length > longestReference) return undefined;
-  if (!isWholeNumber(longestMs) || !Array.isArray(seen) || seen.length === 0 || seen.length > mostSeen)
-    return undefined;
+  if (typeof reference !== 'string' || reference === '' || reference.length > maxReferenceLength) return undefined;
+  if (!isWholeNumber(longestMs) || !Array.isArray(seen) || seen.length === 0 || seen.length > maxSeen) return undefined;
   const sightings = seen.flatMap((each) => readSighting(each) ?? []);
   return sightings.length === seen.length ? { reference, longestMs, seen: sightings } : undefined;
 }
@@ -129,16 +128,16 @@ function readSighting(value: unknown): Sighting | undefined {
   return { digest, atMs, sawItCome };
 }
 
-const longestReference = 1000;
+const maxReferenceLength = 1000;
 
-const mostSeen = 100;
+const maxSeen = 100;
 
 /** The last record of each tag, for the 10,000 tags that have moved last, oldest first. */
 export function compactSeenTags(records: readonly SeenTag[]): readonly SeenTag[] {
   const tags = new Map<string, SeenTag>();
-  for (const record of records) putNewest(tags, record.reference, record, mostSeenTags);
+  for (const record of records) putNewest(tags, record.reference, record, maxSeenTags);
   return [...tags.values()];
 }
 
 /** More tags than an engine's containers use. */
-export const mostSeenTags = 10_000;
+export const maxSeenTags = 10_000;

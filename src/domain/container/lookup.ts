@@ -131,7 +131,7 @@ export function readComposeIdentity(labels: Labels): ComposeIdentity | undefined
 
 function listIn(text: string): readonly string[] {
   return text
-    .split(',', mostFiles)
+    .split(',', maxFiles)
     .map((file) => file.trim())
     .filter((file) => file !== '');
 }
@@ -151,11 +151,11 @@ export function mayBelongTogether(one: ComposeIdentity, other: ComposeIdentity):
 export const composePrefix = 'com.docker.compose.';
 
 /** Each container's files are compared with those of all others. */
-const mostFiles = 100;
+const maxFiles = 100;
 
-const longestDependencies = 32_768;
+const maxDependenciesLength = 32_768;
 
-const mostDependencies = 100;
+const maxDependencies = 100;
 
 function isName(text: string): boolean {
   return /^[a-zA-Z0-9._-]{1,255}$/.test(text);
@@ -163,12 +163,12 @@ function isName(text: string): boolean {
 
 /** Compose writes `db:service_healthy:true,cache`; other tools write the JSON of the compose file. */
 function readDependencies(text: string): readonly ComposeDependency[] {
-  if (text.length > longestDependencies) return [];
+  if (text.length > maxDependenciesLength) return [];
   const listed = /^\s*[{[]/.test(text) ? fromJson(text) : fromLine(text);
   const named = new Map(
     listed.filter(({ service }) => isName(service)).map((dependency) => [dependency.service, dependency]),
   );
-  return [...named.values()].slice(0, mostDependencies);
+  return [...named.values()].slice(0, maxDependencies);
 }
 
 function fromLine(text: string): readonly ComposeDependency[] {

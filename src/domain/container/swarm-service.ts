@@ -333,11 +333,11 @@ function isRestarting({ count, mode, replicas, update }: SwarmService): boolean 
 export function labelsWithoutEffect(service: SwarmService): readonly string[] {
   return Object.keys(labelsOfService(service))
     .filter((label) => !hasEffect(label) && !holdsBack(label) && !label.startsWith(journalPrefix))
-    .slice(0, mostWarnings)
+    .slice(0, maxWarnings)
     .map((label) => `The label ${quoted(label)} has no effect on a service: ${whyNot(label)}`);
 }
 
-const mostWarnings = 20;
+const maxWarnings = 20;
 
 /** Its own labels over those of its containers. */
 export function labelsOfService({ labels, containerLabels }: SwarmService): Labels {

@@ -66,11 +66,11 @@ export function takeDecision(
 function faultOfEnd(kind: DecisionKind, untilMs: number | undefined, nowMs: number): string | undefined {
   if (untilMs === undefined) return kind === 'snooze' ? 'the time to snooze is missing' : undefined;
   if (!(untilMs > nowMs)) return 'its end has passed already';
-  return untilMs - nowMs > longestMs ? `it ends in more than ${formatDuration(longestMs)}` : undefined;
+  return untilMs - nowMs > maxMs ? `it ends in more than ${formatDuration(maxMs)}` : undefined;
 }
 
 /** A longer time is probably a mistake in the unit. */
-const longestMs = 366 * 86_400_000;
+const maxMs = 366 * 86_400_000;
 
 /** The last decision for each container, by name. A later decision replaces an earlier one. */
 export type Decisions = ReadonlyMap<string, Decision>;
@@ -267,12 +267,12 @@ export function decisionsOf(records: readonly DecisionRecord[]): Decisions {
       continue;
     }
     const { decision } = record;
-    putNewest(decisions, decision.container, decision, mostDecisions);
+    putNewest(decisions, decision.container, decision, maxDecisions);
   }
   return decisions;
 }
 
-const mostDecisions = 10_000;
+const maxDecisions = 10_000;
 
 /** The smallest list of records with the same result. */
 export function compactRecords(records: readonly DecisionRecord[]): readonly DecisionRecord[] {
@@ -303,7 +303,7 @@ function readDecision(value: unknown): Decision | undefined {
 }
 
 function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '' && value.length <= longestText;
+  return typeof value === 'string' && value !== '' && value.length <= maxTextLength;
 }
 
-const longestText = 1000;
+const maxTextLength = 1000;

@@ -21,7 +21,7 @@ export function createWindows(windows: readonly Window[], zone: TimeZone): Windo
   function nextOpening(atMs: number): number {
     if (isOpen(atMs)) return atMs;
     const today = Math.floor((atMs + zone.offsetMs(atMs)) / dayMs);
-    for (let day = today; day <= today + mostDays; day += 1) {
+    for (let day = today; day <= today + maxDays; day += 1) {
       const found = edgesOn(day).filter((edgeMs) => edgeMs > atMs && isOpen(edgeMs));
       if (found.length > 0) return Math.min(...found);
     }
@@ -42,7 +42,7 @@ export function createWindows(windows: readonly Window[], zone: TimeZone): Windo
 }
 
 /** The clocks can skip a window once, even a whole day as in Samoa in 2011, but not again a week later. */
-const mostDays = 15;
+const maxDays = 15;
 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
@@ -74,7 +74,7 @@ export type Window = {
  * times, both optional; without days it is every day, without times the whole day. The fault completes "Cannot read …: ".
  */
 export function parseWindows(text: string): readonly Window[] | { readonly fault: string } {
-  if (text.length > longestText) return { fault: `it has more than ${longestText} characters` };
+  if (text.length > maxTextLength) return { fault: `it has more than ${maxTextLength} characters` };
   const parts = text
     .replaceAll(/[–—]/g, '-')
     .split(';')
@@ -90,7 +90,7 @@ export function parseWindows(text: string): readonly Window[] | { readonly fault
   return windows;
 }
 
-const longestText = 1000;
+const maxTextLength = 1000;
 
 const minutesOfADay = 1440;
 

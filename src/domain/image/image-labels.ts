@@ -206,7 +206,7 @@ type LabelPair = {
 
 /** Undefined without an equals sign, without a name, or beyond the length limit of labels. */
 export function parseLabelPair(text: string): LabelPair | undefined {
-  if (text.length > longestPair) return undefined;
+  if (text.length > maxPairLength) return undefined;
   const [, label = '', value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   return label.trim() === '' ? undefined : { label: label.trim(), value: value.trim() };
 }
@@ -221,4 +221,4 @@ export function carriesAny(labels: Readonly<Record<string, string>>, texts: read
 }
 
 /** Limit of containerd: https://github.com/containerd/containerd/blob/main/pkg/labels/validate.go */
-const longestPair = 4096;
+const maxPairLength = 4096;

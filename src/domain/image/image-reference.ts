@@ -133,7 +133,8 @@ export function splitReference(text: string): ReferenceParts | ReferenceFault {
   const fault = faultOfRegistry(registry) ?? faultOfPath(path) ?? faultOfTag(tag) ?? faultOfDigest(digestText);
   if (fault !== undefined) return { fault };
   const repository = registry === dockerHub && !path.includes('/') ? `library/${path}` : path;
-  if (repository.length > longestRepository) return { fault: `the name has more than ${longestRepository} characters` };
+  if (repository.length > maxRepositoryLength)
+    return { fault: `the name has more than ${maxRepositoryLength} characters` };
   return { registry, repository, tag, digest: digestText === undefined ? undefined : parseDigest(digestText) };
 }
 
@@ -143,9 +144,9 @@ export function isTag(text: string): boolean {
 }
 
 /** Longer than any reference: a host and port have 261 characters, a name 255, a tag 128, a digest 135. */
-const longestReference = 1024;
+const maxReferenceLength = 1024;
 
-const longestRepository = 255;
+const maxRepositoryLength = 255;
 
 /** Other hosts of Docker Hub: the former index, and the host of the API. */
 const dockerHubAliases: ReadonlySet<string> = new Set(['index.docker.io', 'registry-1.docker.io']);
@@ -161,7 +162,7 @@ const tagGrammar = /^\w[\w.-]{0,127}$/;
 
 /** Checks the length first, so that the other rules read no longer text. */
 function faultOfWhole(text: string): string | undefined {
-  if (text.length > longestReference) return `it has more than ${longestReference} characters`;
+  if (text.length > maxReferenceLength) return `it has more than ${maxReferenceLength} characters`;
   if (text === '') return 'it is empty';
   if (/\s/.test(text)) return 'it contains a space';
   if (/^[a-z]+:\/\//i.test(text)) return 'it begins with a URL scheme; the registry or the name comes first';

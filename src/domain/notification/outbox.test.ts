@@ -78,17 +78,17 @@ describe('the outbox', () => {
 describe('overflowOf()', () => {
   test('takes the oldest of the longest queue until all bounds are kept, and nothing within them', () => {
     fc.assert(
-      fc.property(anyRecords, fc.nat(5), fc.nat(50), (records, mostEntries, mostCharacters) => {
+      fc.property(anyRecords, fc.nat(5), fc.nat(50), (records, maxEntries, maxCharacters) => {
         const outbox = applyRecords(emptyOutbox, records);
-        const lost = overflowOf(outbox, { mostEntries, mostCharacters });
+        const lost = overflowOf(outbox, { maxEntries, maxCharacters });
         const left = applyRecords(
           outbox,
           lost.map(({ target, message: { id } }) => ({ kind: 'end', target, id, end: 'lost' })),
         );
         const spared = [...left.entries.values()].filter(({ isUnanswered }) => !isUnanswered);
-        if (spared.length > 0) expect(left.entries.size).toBeLessThanOrEqual(mostEntries);
+        if (spared.length > 0) expect(left.entries.size).toBeLessThanOrEqual(maxEntries);
         expect(lost.every(({ isUnanswered }) => !isUnanswered)).toBe(true);
-        if (outbox.entries.size <= mostEntries && mostCharacters === 50)
+        if (outbox.entries.size <= maxEntries && maxCharacters === 50)
           expect(lost.length).toBeLessThanOrEqual(outbox.entries.size);
       }),
     );
@@ -102,7 +102,7 @@ describe('overflowOf()', () => {
       { kind: 'put', target: 'b', message: messageOf('0'), dueAtMs: 0 },
       ...three,
     ]);
-    const lost = overflowOf(outbox, { mostEntries: 3, mostCharacters: 1e6 });
+    const lost = overflowOf(outbox, { maxEntries: 3, maxCharacters: 1e6 });
     expect(lost.map(({ message }) => message.id)).toEqual(['1']);
   });
 });

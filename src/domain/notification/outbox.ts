@@ -54,7 +54,7 @@ export function applyRecords(outbox: Outbox, records: readonly OutboxRecord[]): 
   const found = new Map(outbox.found);
   for (const record of records) {
     if (record.kind === 'found') {
-      putNewest(found, record.key, record.atMs, mostFound);
+      putNewest(found, record.key, record.atMs, maxFound);
       continue;
     }
     const key = entryKey(record.target, record.kind === 'put' ? record.message.id : record.id);
@@ -67,7 +67,7 @@ export function applyRecords(outbox: Outbox, records: readonly OutboxRecord[]): 
 }
 
 /** More than the containers of a host, with a newer version or two for each. */
-const mostFound = 2000;
+const maxFound = 2000;
 
 function newEntry({ target, message, dueAtMs, hold }: OutboxRecord & { kind: 'put' }): OutboxEntry {
   const entry = { target, message, attempts: 0, dueAtMs, isUnanswered: false, lastFailure: '' };
@@ -102,37 +102,37 @@ export type QueueStep =
 
 /**
  * Messages are sent in order; those on hold do not block others. The wall clock
- * may have been set, so no attempt waits longer than `longestDelayMs`.
+ * may have been set, so no attempt waits longer than `maxDelayMs`.
  */
 export function nextStep({ entries }: Outbox, target: string, nowMs: number): QueueStep {
   const own = [...entries.values()].filter((entry) => entry.target === target);
   const held = own.filter(({ hold }) => hold !== undefined);
-  const dueHeld = held.filter(({ dueAtMs }) => dueAtMs <= nowMs || dueAtMs - nowMs > longestHoldMs);
+  const dueHeld = held.filter(({ dueAtMs }) => dueAtMs <= nowMs || dueAtMs - nowMs > maxHoldMs);
   if (dueHeld.length > 0) return { kind: 'merge', entries: dueHeld };
   const head = own.find(({ hold }) => hold === undefined);
   const waits = held.map(({ dueAtMs }) => Math.min(recheckMs, dueAtMs - nowMs));
   if (head !== undefined) {
     const waitMs = head.dueAtMs - nowMs;
-    if (waitMs <= 0 || waitMs > longestDelayMs) return { kind: 'send', entry: head };
+    if (waitMs <= 0 || waitMs > maxDelayMs) return { kind: 'send', entry: head };
     waits.push(waitMs);
   }
   return { kind: 'wait', ms: waits.length === 0 ? undefined : Math.min(...waits) };
 }
 
 /** A digest is daily, and quiet hours at its time end within a day. A day may have 25 hours. */
-const longestHoldMs = 2 * 25 * 3_600_000;
+const maxHoldMs = 2 * 25 * 3_600_000;
 
 /** The wall clock may be set, and messages on hold wait for a time of the day. */
 const recheckMs = 60_000;
 
 /** The limit of `--notifications-delay`. */
-const longestDelayMs = 86_400_000;
+const maxDelayMs = 86_400_000;
 
 /** Bounds of the outbox: a target that never answers must not fill memory or disk. */
-export type OutboxBounds = { readonly mostEntries: number; readonly mostCharacters: number };
+export type OutboxBounds = { readonly maxEntries: number; readonly maxCharacters: number };
 
 /** Years of daily messages to one target, or a day of hourly ones to forty. */
-export const outboxBounds: OutboxBounds = { mostEntries: 1000, mostCharacters: 8_000_000 };
+export const outboxBounds: OutboxBounds = { maxEntries: 1000, maxCharacters: 8_000_000 };
 
 /**
  * The entries to drop to keep the bounds: repeatedly the oldest of the target with the most entries. An entry with an
@@ -150,7 +150,7 @@ export function overflowOf({ entries }: Outbox, bounds: OutboxBounds): readonly 
     else queue.push(entry);
   }
   const lost: OutboxEntry[] = [];
-  while (count > bounds.mostEntries || characters > bounds.mostCharacters) {
+  while (count > bounds.maxEntries || characters > bounds.maxCharacters) {
     const longest = longestOf([...queues.values()]);
     const oldest = longest?.shift();
     if (oldest === undefined) break;
@@ -325,7 +325,7 @@ type FailedAttempt = {
  */
 export function nextAttemptAtMs(attempt: FailedAttempt, retryMs: number): number | undefined {
   const { failure, retryAfterMs, attempts, createdAtMs, nowMs, chance } = attempt;
-  if (attempts >= mostAttempts[failure] || nowMs - createdAtMs >= giveUpAfterMs) return undefined;
+  if (attempts >= maxAttempts[failure] || nowMs - createdAtMs >= giveUpAfterMs) return undefined;
   if (retryAfterMs !== undefined) return nowMs + Math.min(maxPauseMs, Math.max(0, retryAfterMs));
   const doubled = Math.min(maxPauseMs, retryMs * 2 ** Math.min(attempts - 1, 20));
   return nowMs + Math.round(doubled * (0.9 + 0.2 * chance));
@@ -341,7 +341,7 @@ const giveUpAfterMs = 3 * 86_400_000;
  * A refusal is repeated by every attempt. A wrong token may be a temporary problem of the service. A target that is
  * gone is not tried again.
  */
-const mostAttempts: Readonly<Record<SendFailure, number>> = {
+const maxAttempts: Readonly<Record<SendFailure, number>> = {
   gone: 1,
   rejected: 2,
   auth: 4,

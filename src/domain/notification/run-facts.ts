@@ -144,10 +144,10 @@ export function isAlwaysNews({ outcome }: ContainerOutcome): boolean {
 }
 
 function keyOf(...parts: readonly string[]): string {
-  return parts.join(' ').slice(0, longestKey);
+  return parts.join(' ').slice(0, maxKeyLength);
 }
 
-const longestKey = 500;
+const maxKeyLength = 500;
 
 /** Ports, times and ids differ between failures of the same kind. */
 function withoutNumbers(text: string): string {
@@ -183,7 +183,7 @@ export function boundedDraft(draft: Draft): Draft {
   const { text, markdown, lines, title, sections } = draft;
   return {
     ...draft,
-    title: beginning(title, longestTitle),
+    title: beginning(title, maxTitleLength),
     text: cut(text),
     ...(markdown !== undefined && { markdown: cut(markdown) }),
     lines: cutLines(lines),
@@ -192,13 +192,13 @@ export function boundedDraft(draft: Draft): Draft {
 }
 
 /** In characters: a line each for three hundred containers. The limits of all services are far below. */
-const longestText = 50_000;
-const longestTitle = 500;
+const maxTextLength = 50_000;
+const maxTitleLength = 500;
 
 function cut(text: string): string {
-  if (text.length <= longestText) return text;
-  const end = text.lastIndexOf('\n', longestText);
-  const kept = end > 0 ? text.slice(0, end) : beginning(text, longestText);
+  if (text.length <= maxTextLength) return text;
+  const end = text.lastIndexOf('\n', maxTextLength);
+  const kept = end > 0 ? text.slice(0, end) : beginning(text, maxTextLength);
   const missing = text
     .slice(kept.length)
     .split('\n')
@@ -214,7 +214,7 @@ function beginning(text: string, length: number): string {
 
 function cutLines(lines: readonly MessageLine[]): readonly MessageLine[] {
   let size = 0;
-  const kept = lines.findIndex(({ text }) => (size += text.length) > longestText);
+  const kept = lines.findIndex(({ text }) => (size += text.length) > maxTextLength);
   const next = lines[kept];
   if (next === undefined) return lines;
   const missing = lines.length - kept;
@@ -226,7 +226,7 @@ function cutSections(sections: readonly MessageSection[]): readonly MessageSecti
   return sections.map(({ heading, items }) => {
     const kept = items.filter(({ text, markdown }) => {
       const larger = size + text.length + markdown.length;
-      if (larger > 2 * longestText) return false;
+      if (larger > 2 * maxTextLength) return false;
       size = larger;
       return true;
     });

@@ -58,13 +58,13 @@ export type Registry = {
 };
 
 /**
- * One tag per line, because 50,000 strings take many times the memory; empty without any. At most `mostTags`, and
+ * One tag per line, because 50,000 strings take many times the memory; empty without any. At most `maxTags`, and
  * `maxTagListBytes`. `isCut`: the registry has more.
  */
 export type TagList = { readonly tags: string; readonly isCut: boolean };
 
 /** Docker Hub's largest repositories have some ten thousand. */
-export const mostTags = 50_000;
+export const maxTags = 50_000;
 
 /** Room for 50,000 tags of 40 characters; usual ones have 20. A character of a tag is a byte. */
 export const maxTagListBytes = 2 * 1024 * 1024;

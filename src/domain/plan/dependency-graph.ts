@@ -78,7 +78,7 @@ export function buildDependencyGraph(
     soft.set(container.id, withoutSelf(container, known, warnings));
   }
   const graph = { containers: new Map(sorted.map((container) => [container.id, container])), hard, soft };
-  return { ...graph, warnings: [...warnings, ...cycleWarnings(graph)].slice(0, mostWarnings) };
+  return { ...graph, warnings: [...warnings, ...cycleWarnings(graph)].slice(0, maxWarnings) };
 }
 
 /** Dependencies of one container: ids, each once. */
@@ -92,7 +92,7 @@ export function dependenciesOf(
   return [...new Set([...hard, ...soft])].filter((id) => id !== container.id);
 }
 
-const mostWarnings = 100;
+const maxWarnings = 100;
 
 function withoutSelf<Dependency extends { readonly targetId: string | undefined }>(
   { id, name }: LinkedContainer,
@@ -216,7 +216,7 @@ function meantByLabel(container: LinkedContainer, name: string, lookup: Containe
   if (exact !== undefined) return [exact];
   const asking = lookup.composeOf(container);
   const siblings = asking === undefined ? [] : lookup.byService(asking.project, name, asking);
-  if (siblings.length > 0 || name.length > longestServiceName) return siblings;
+  if (siblings.length > 0 || name.length > maxServiceNameLength) return siblings;
   for (const { index } of name.matchAll(/[-_]/g)) {
     const service = lookup.byService(name.slice(0, index), name.slice(index + 1), asking);
     if (service.length > 0) return service;
@@ -225,7 +225,7 @@ function meantByLabel(container: LinkedContainer, name: string, lookup: Containe
 }
 
 /** A project, a separator and a service: see `isName` of `compose-identity.ts`. */
-const longestServiceName = 511;
+const maxServiceNameLength = 511;
 
 function fromCompose(container: LinkedContainer, lookup: ContainerLookup): readonly SoftDependency[] {
   const identity = lookup.composeOf(container);

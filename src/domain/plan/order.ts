@@ -187,7 +187,7 @@ export function failedInAnother(
   }
   for (const group of byVersion.values()) {
     const failed = group.find(hasFailed);
-    const isGroup = group.length >= fewestForCanary || group.some(({ isCanary }) => isCanary);
+    const isGroup = group.length >= minForCanary || group.some(({ isCanary }) => isCanary);
     if (failed === undefined || !isGroup) continue;
     for (const { id, status } of group)
       if (status === 'stale') reasons.set(id, `The new version failed in ${quoted(failed.name)}`);
@@ -245,11 +245,11 @@ function groupsIn(transactions: readonly PlannedTransaction[]): readonly CanaryG
 }
 
 function wantsCanary(members: readonly PlannedMember[]): boolean {
-  return members.length >= fewestForCanary || members.some(isLabelled);
+  return members.length >= minForCanary || members.some(isLabelled);
 }
 
 /** A group of two gets a canary only by label. */
-const fewestForCanary = 3;
+const minForCanary = 3;
 
 const ranks = { labelled: 0, other: 1, unproven: 2 } as const;
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { inspectedContainer, type ContainerParts } from '../../../test/support/scene/builders.ts';
 import type { MountPoint } from '../container/container-settings.ts';
-import { longestKeepMs } from '../settings/values/label-values.ts';
+import { maxKeepMs } from '../settings/values/label-values.ts';
 import { getsFreshVolumes, keepOrderOf, startOrderOf, type KeepContext } from './replacement.ts';
 
 const order = (parts: ContainerParts, startFirst = true, mounts: readonly MountPoint[] = []) => {
@@ -89,7 +89,7 @@ describe('keepOrderOf()', () => {
     expect(keepOrderOf(always, alone)).toEqual({ keepMs: 1000 });
     expect(keepOrderOf(labelled('2h'), alone)).toEqual({ keepMs: 7_200_000 });
     expect(keepOrderOf(labelled('0'), { ...alone, isInGroup: true })).toEqual({ keepMs: 0 });
-    expect(keepOrderOf(labelled('100w'), alone)).toEqual({ keepMs: longestKeepMs });
+    expect(keepOrderOf(labelled('100w'), alone)).toEqual({ keepMs: maxKeepMs });
   });
 
   test.each<[Partial<KeepContext>, string]>([

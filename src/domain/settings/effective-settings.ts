@@ -224,11 +224,11 @@ export function labelledSettings(
     const shown = shownOption(one, settings, wishes) ?? shownLabel(one, settings, wishes, labels);
     if (shown === 'no effect') return [];
     const source = `${one.isFromImage ? 'image label' : 'label'} ${one.label}`;
-    return [{ name: shown.name, value: printable(shown.value, longestValue), source }];
+    return [{ name: shown.name, value: printable(shown.value, maxValueLength), source }];
   });
 }
 
-const longestValue = 500;
+const maxValueLength = 500;
 
 type Shown = { readonly name: string; readonly value: string };
 

@@ -168,7 +168,7 @@ export type IpRange = { readonly address: IpAddress; readonly prefix: number };
 
 /** Undefined for any text but one address. A zone (`fe80::1%eth0`) is dropped. */
 export function parseIpAddress(text: string): IpAddress | undefined {
-  if (text.length > longestAddress) return undefined;
+  if (text.length > maxAddressLength) return undefined;
   const v4 = parseV4(text);
   if (v4 !== undefined) return { bits: 32, value: v4 };
   const v6 = parseV6(text.replace(/%[\w.-]+$/, ''));
@@ -202,7 +202,7 @@ export function formatIpAddress({ bits, value }: IpAddress): string {
 }
 
 /** Eight groups of four, or six and a dotted address, and a zone. */
-const longestAddress = 80;
+const maxAddressLength = 80;
 
 /** The first 96 bits of `::ffff:0:0/96`: https://www.rfc-editor.org/rfc/rfc4291#section-2.5.5.2 */
 const mappedV4 = 0xffffn;

@@ -16,7 +16,7 @@ import { editDistance, nearest } from '../text/name-pattern.ts';
 export type Declared<Value> = Pick<DeclaredLabel<Value>, 'value' | 'fromImage'> & { readonly name: LabelName };
 
 /** Enough for any command. An engine accepts labels of many megabytes. */
-const longestValue = 32_768;
+const maxValueLength = 32_768;
 
 type Question<Value> = {
   readonly labels: Labels;
@@ -46,11 +46,11 @@ export function readOne<Value>(question: Question<Value>): Found<Value> | undefi
   for (const label of candidates) {
     const written = (labels[label] ?? '').trim();
     const text = kind.keepsQuotes === true ? written : withoutQuotes(written);
-    const isTooLong = text.length > longestValue;
+    const isTooLong = text.length > maxValueLength;
     const value = isTooLong ? kind.tooLong : kind.parse(text);
     const isFromImage = !isOwn(label, name);
     if (isTooLong && value !== undefined) {
-      warnings.push(`Label ${quoted(label)} counts as a restriction: it has more than ${longestValue} characters`);
+      warnings.push(`Label ${quoted(label)} counts as a restriction: it has more than ${maxValueLength} characters`);
       return { value, isFromImage };
     }
     if (value !== undefined) {
@@ -104,13 +104,13 @@ export function warningAboutOrigin(ignored: readonly string[], imageLabels: Labe
   return [`Labels are ignored because they ${why}, and count only on the container itself: ${names.join(', ')}`];
 }
 
-const mostWarnings = 20;
+const maxWarnings = 20;
 
 /** Sentences about mistyped and unknown names of labels. */
 export function warningsAboutNames(labels: Labels): readonly string[] {
   const warnings: string[] = [];
   for (const label of Object.keys(labels)) {
-    if (warnings.length > mostWarnings) break;
+    if (warnings.length > maxWarnings) break;
     const warning = describeUnknownLabel(label);
     if (warning !== undefined) warnings.push(warning);
   }
@@ -119,8 +119,8 @@ export function warningsAboutNames(labels: Labels): readonly string[] {
 
 /** At most 20 sentences, the last of which says that there are more. */
 export function bounded(warnings: readonly string[]): readonly string[] {
-  if (warnings.length <= mostWarnings) return warnings;
-  return [...warnings.slice(0, mostWarnings - 1), 'Further labels are ignored or not known'];
+  if (warnings.length <= maxWarnings) return warnings;
+  return [...warnings.slice(0, maxWarnings - 1), 'Further labels are ignored or not known'];
 }
 
 /**
@@ -139,11 +139,11 @@ export function describeUnknownLabel(label: string): string | undefined {
 const known: ReadonlySet<string> = new Set(labelNames);
 
 /** Longer than every label of ours with a typo. */
-const longestStray = 100;
+const maxStrayLength = 100;
 
 /** Finds a known name under a prefix that nearly equals ours: `upkep.enable`, `com.containrrr.watchtower.enable`. */
 function describeStray(label: string): string | undefined {
-  if (label.length > longestStray) return undefined;
+  if (label.length > maxStrayLength) return undefined;
   const lower = label.toLowerCase();
   const name = labelNames.find((each) => lower.endsWith(each) && /[._-]/.test(lower.at(-each.length - 1) ?? ''));
   if (name === undefined) return undefined;

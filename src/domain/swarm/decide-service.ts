@@ -287,7 +287,7 @@ function failuresOf(
   ofNew: readonly SwarmTask[],
 ): ServiceWatch['failures'] {
   const news = ofNew.filter((task) => hasFailed(task) && !watch.before.has(task.id) && !watch.failures.has(task.id));
-  if (news.length === 0 || watch.failures.size >= mostFailures) return watch.failures;
+  if (news.length === 0 || watch.failures.size >= maxFailures) return watch.failures;
   const described = news.map((task): [string, TaskFailure] => [
     task.id,
     { place: placeOf(task), words: describeTaskError(task, nodes), isImagesOwn: isImagesOwnFault(task) },
@@ -296,7 +296,7 @@ function failuresOf(
 }
 
 /** More failures add no information. */
-const mostFailures = 1000;
+const maxFailures = 1000;
 
 /**
  * Our unfinished update of a service, from its spec alone, so that no owner has to be found. Undefined without one. An

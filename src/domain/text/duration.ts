@@ -13,11 +13,11 @@ export type DurationGrammar = {
  * positive duration is at least 1, because 0 means "none" in many settings.
  */
 export function parseDuration(text: string, grammar: DurationGrammar = {}): number | undefined {
-  if (text.length > longestText) return undefined;
+  if (text.length > maxTextLength) return undefined;
   const trimmed = text.trim();
   const total = /^[\d.]+$/.test(trimmed) ? bareNumber(trimmed, grammar) : sumOfParts(trimmed, grammar);
   if (total === undefined) return undefined;
-  if (!(total <= longestMs)) return grammar.endless ? Infinity : undefined;
+  if (!(total <= maxMs)) return grammar.endless ? Infinity : undefined;
   return total > 0 ? Math.max(1, Math.round(total)) : 0;
 }
 
@@ -41,12 +41,12 @@ export function printTime(ms: number): string {
   return Number.isNaN(date.getTime()) ? 'the end of time' : `${date.toISOString().slice(0, -':00.000Z'.length)}Z`;
 }
 
-const longestText = 64;
+const maxTextLength = 64;
 
 const dayMs = 86_400_000;
 
 /** Go's longest duration, 2^63 nanoseconds: about 292 years. */
-const longestMs = 2 ** 63 / 1e6;
+const maxMs = 2 ** 63 / 1e6;
 
 const unitMs: ReadonlyMap<string, number> = new Map([
   ['ns', 1e-6],

@@ -68,8 +68,8 @@ export function logTail(log: string, env: readonly string[]): string {
   const lines = hideSecrets(log, env).split(/\r?\n/);
   if (lines.at(-1) === '') lines.pop();
   return lines
-    .slice(-mostLines)
-    .map((line) => `${printable(line, longestLine)}\n`)
+    .slice(-maxLines)
+    .map((line) => `${printable(line, maxLineLength)}\n`)
     .join('');
 }
 
@@ -82,14 +82,14 @@ export function telltaleLines(tail: string): readonly string[] {
   const last = lines.at(-1);
   if (last === undefined) return [];
   const found = lines.findLast((line) => finalWords.test(line)) ?? lines.findLast((line) => failureWords.test(line));
-  return [...new Set([found ?? last, last])].map((line) => cutTo(line.trim(), longestTelltale));
+  return [...new Set([found ?? last, last])].map((line) => cutTo(line.trim(), maxTelltaleLength));
 }
 
 function cutTo(line: string, max: number): string {
   return line.length <= max ? line : `${line.slice(0, max - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
-const longestTelltale = 300;
+const maxTelltaleLength = 300;
 const finalWords = /\b(?:fatal|panic|emerg|critical|segfault|out of memory)/i;
 const failureWords =
   /\b(?:error|err|exception|traceback|abort|cannot|can't|could not|couldn't|unable|failed|failure|denied|refused|not found|no such|invalid|missing|killed)\b|error:/i;
@@ -102,21 +102,21 @@ export function hideSecrets(text: string, env: readonly string[]): string {
 }
 
 function hideInLine(line: string): string {
-  const read = line.slice(0, longestRead);
-  const shown = line.length > longestRead ? read.replace(cutPassword, `$1${hidden}`) : read;
+  const read = line.slice(0, maxReadLength);
+  const shown = line.length > maxReadLength ? read.replace(cutPassword, `$1${hidden}`) : read;
   const masked = `$1${hidden}`;
   return shown.replace(passwordInUrl, masked).replace(headerSecret, masked).replace(labelledSecret, masked);
 }
 
 const hidden = '***';
-const mostLines = 50;
-const longestLine = 500;
+const maxLines = 50;
+const maxLineLength = 500;
 
 /** The rest of a value without a sensitive name is not searched for URLs. */
-const longestValue = 32_768;
+const maxValueLength = 32_768;
 
 /** The rest of a line is not read, so that no line takes long. */
-const longestRead = 2000;
+const maxReadLength = 2000;
 
 const secretName = /pass(?:word|wd|phrase)?$|pwd$|secret|token|credential|api_?key|private_?key|access_?key/i;
 
@@ -143,7 +143,7 @@ function secretsIn(env: readonly string[]): readonly string[] {
     const separator = variable.indexOf('=');
     const [name, value] = [variable.slice(0, separator), variable.slice(separator + 1)];
     if (separator > 0 && secretName.test(name)) return [value, ...value.split(/\r?\n/)];
-    return [...value.slice(0, longestValue).matchAll(/:\/\/[^\s/@:]{0,256}:([^\s/]+)@/g)].flatMap(
+    return [...value.slice(0, maxValueLength).matchAll(/:\/\/[^\s/@:]{0,256}:([^\s/]+)@/g)].flatMap(
       ([, password = '']) => [password, ...password.split('@', 1)],
     );
   });

@@ -84,7 +84,7 @@ export function doubtIn(text: string, known?: KnownFields): string | undefined {
     switch (text.charAt(at)) {
       case '{':
       case '[': {
-        if (levels.length === deepestLevel) return 'it is nested too deep';
+        if (levels.length === maxDepth) return 'it is nested too deep';
         const isObject = text[at] === '{';
         // The entries of a list belong to the field that holds the list.
         const name = level?.name ?? '';
@@ -135,7 +135,7 @@ function takeName(name: string, level: Level, names: KnownFields['names'] | unde
 }
 
 /** Deeper than any manifest, and than any signature. */
-const deepestLevel = 32;
+const maxDepth = 32;
 
 /** For `KnownFields`. */
 export function namesOf(list: string): KnownFields['names'] {

@@ -52,12 +52,12 @@ export function boundedPattern(text: string): BoundedPattern | { readonly fault:
 }
 
 /** Room for fifty names joined by `|`. */
-const longestPattern = 1000;
+const maxPatternLength = 1000;
 
 /**
  * In instructions: about one per character, but `(ab){1000}` has two thousand. Beyond this, one match can take 100 ms.
  */
-const largestProgram = 1500;
+const maxProgramSize = 1500;
 
 function nameIn(text: string): string {
   return text.trim().replace(/^\//, '');
@@ -70,8 +70,8 @@ function isPlain(text: string): boolean {
 
 /** Size of a pattern before its compilation, the slow part. */
 function boundedSize(text: string): number {
-  const size = text.length > longestPattern ? Infinity : patternSize(text);
-  return size > largestProgram ? Infinity : size;
+  const size = text.length > maxPatternLength ? Infinity : patternSize(text);
+  return size > maxProgramSize ? Infinity : size;
 }
 
 function compile(text: string): RE2JS | undefined {
@@ -84,17 +84,17 @@ function compile(text: string): RE2JS | undefined {
 }
 
 /**
- * The candidate that a mistyped name most likely means. Undefined if none is near: more than half (or `largestShare`)
+ * The candidate that a mistyped name most likely means. Undefined if none is near: more than half (or `maxShare`)
  * of the longer one would have to change.
  */
 export function nearest<Name extends string>(
   typed: string,
   candidates: readonly Name[],
-  largestShare = 0.5,
+  maxShare = 0.5,
 ): Name | undefined {
-  if (typed.length > longestTyped) return undefined;
+  if (typed.length > maxTypedLength) return undefined;
   let best: Name | undefined;
-  let bestShare = largestShare;
+  let bestShare = maxShare;
   for (const candidate of candidates) {
     const share = editDistance(typed.toLowerCase(), candidate.toLowerCase()) / Math.max(typed.length, candidate.length);
     if (share < bestShare || (share === bestShare && best === undefined)) [best, bestShare] = [candidate, share];
@@ -123,7 +123,7 @@ export function editDistance(from: string, to: string): number {
   return at(last, to.length);
 }
 
-const longestTyped = 64;
+const maxTypedLength = 64;
 
 function at(row: readonly number[], column: number): number {
   return row[column] ?? Infinity;

@@ -75,11 +75,11 @@ export function differences(before: Container, after: Container, context: Differ
     ...hostConfigDifferences(pair),
     ...mountDifferences(pair),
     ...networkDifferences(pair),
-  ].slice(0, mostDifferences);
+  ].slice(0, maxDifferences);
 }
 
 /** Each difference is a line of a log, and more lines are of no use. */
-const mostDifferences = 50;
+const maxDifferences = 50;
 
 /**
  * Both must be connected to the same networks with the same configuration. MAC addresses are not compared: an address

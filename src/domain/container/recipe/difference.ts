@@ -43,7 +43,7 @@ export function compareSecret(field: string, before: unknown, after: unknown): r
 export function secretlyDifferent(field: string, before: unknown, after: unknown): Difference {
   const wasSet = canonical(before) !== '';
   return {
-    field: printable(field, longestText),
+    field: printable(field, maxTextLength),
     before: wasSet ? 'set' : 'not set',
     after: canonical(after) === '' ? 'not set' : wasSet ? 'set to something else' : 'set',
   };
@@ -65,10 +65,10 @@ export function ownValue<Value>(
 /** Options of log and volume drivers may contain passwords, so an object is only reported as different. */
 function different(field: string, before: unknown, after: unknown): Difference {
   if (!isShowable(before) || !isShowable(after)) return secretlyDifferent(field, before, after);
-  return { field: printable(field, longestText), before: shown(before), after: shown(after) };
+  return { field: printable(field, maxTextLength), before: shown(before), after: shown(after) };
 }
 
-const longestText = 120;
+const maxTextLength = 120;
 
 function isShowable(value: unknown): boolean {
   return Array.isArray(value) ? value.every(isShowable) : typeof value !== 'object' || value === null;
@@ -76,5 +76,5 @@ function isShowable(value: unknown): boolean {
 
 function shown(value: unknown): string {
   if (value === null || value === undefined || value === '') return 'not set';
-  return printable(typeof value === 'string' ? value : JSON.stringify(value), longestText);
+  return printable(typeof value === 'string' ? value : JSON.stringify(value), maxTextLength);
 }

@@ -128,13 +128,13 @@ function isMadeByEngine(volume: string): boolean {
 /** Paths from the label. A label is untrusted text: any value but a list of paths counts as none. */
 function rememberedPaths({ settings }: Container): readonly string[] {
   const label = new Map(Object.entries(settings.Config.Labels ?? {})).get(pinnedPathsLabel) ?? '[]';
-  if (label.length > longestLabel) return [];
+  if (label.length > maxLabelLength) return [];
   const paths = parseJson(label);
   return Array.isArray(paths) ? paths.filter((path) => typeof path === 'string') : [];
 }
 
 /** Far above the length of any real list of paths. */
-const longestLabel = 65_536;
+const maxLabelLength = 65_536;
 
 function nameless(container: Container, path: string): never {
   throw refusal(

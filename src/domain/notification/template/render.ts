@@ -44,14 +44,14 @@ type RenderOptions = {
 };
 
 /** In UTF-16 units. Templates in use have fewer than 4000. */
-export const longestTemplate = 65_536;
+export const maxTemplateLength = 65_536;
 
 /** Parses a template in the subset of https://pkg.go.dev/text/template that `docs/notification-templates.md` describes. */
 export function parseTemplate(
   text: string,
 ): { readonly kind: 'template'; readonly template: Template } | TemplateFailure {
-  if (text.length > longestTemplate) {
-    return { kind: 'failed', reason: `Cannot render the template: it is longer than ${longestTemplate} characters` };
+  if (text.length > maxTemplateLength) {
+    return { kind: 'failed', reason: `Cannot render the template: it is longer than ${maxTemplateLength} characters` };
   }
   try {
     return { kind: 'template', template: { text, tree: parseTree(text, functionNames) } };

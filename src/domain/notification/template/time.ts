@@ -157,7 +157,7 @@ export function parseRfc3339(text: string, localZone: string): Moment | undefine
 
 /** Bounded, because zones come from settings: usually one. */
 const formats = new Map<string, Intl.DateTimeFormat>();
-const mostFormats = 32;
+const maxFormats = 32;
 
 function offsetOf(unixMs: number, zone: string): number {
   if (zone === 'UTC') return 0;
@@ -171,7 +171,7 @@ function offsetOf(unixMs: number, zone: string): number {
 function offsetFormat(zone: string): Intl.DateTimeFormat {
   const known = formats.get(zone);
   if (known !== undefined) return known;
-  if (formats.size >= mostFormats) formats.clear();
+  if (formats.size >= maxFormats) formats.clear();
   const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
   formats.set(zone, format);
   return format;
@@ -182,7 +182,7 @@ function abbreviationOf(unixMs: number, zone: string, offsetSeconds: number): st
   const key = `${zone} ${offsetSeconds}`;
   const known = names.get(key);
   if (known !== undefined) return known;
-  if (names.size >= mostNames) names.clear();
+  if (names.size >= maxNames) names.clear();
   const name = inLocales(unixMs, zone) ?? numeric(offsetSeconds);
   names.set(key, name);
   return name;
@@ -190,7 +190,7 @@ function abbreviationOf(unixMs: number, zone: string, offsetSeconds: number): st
 
 /** By zone and offset, because each lookup costs some milliseconds. */
 const names = new Map<string, string>();
-const mostNames = 64;
+const maxNames = 64;
 
 /** Node has the abbreviations of a zone only in the locale of its country. */
 const locales = ['en-US', 'en-GB', 'en-IE', 'en-CA', 'en-AU', 'en-IN', 'ja-JP', 'en-ZA'] as const;

@@ -1,6 +1,6 @@
 import {
   keepTime,
-  longestKeepMs,
+  maxKeepMs,
   booleanValue,
   booleanOrEmpty,
   healthProbe,
@@ -49,7 +49,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
     flag: 'keep-old',
     default: 0,
     minMs: 0,
-    maxMs: longestKeepMs,
+    maxMs: maxKeepMs,
     meaning:
       'Keep the old container for this time after an update, stopped and under another name, so that upkeep rollback can start it again',
     example: '2d',
@@ -214,7 +214,7 @@ export const healthOptions = optionTable({ group: 'update', usedBy: 'replacement
 } as const satisfies ServiceOptionParts);
 
 /** The largest id that Docker accepts: https://github.com/moby/sys/blob/user/v0.4.0/user/user.go */
-const largestId = 2_147_483_647;
+const maxId = 2_147_483_647;
 
 /** Options of the commands that run inside containers around checks and updates. */
 export const hookRules = optionTable({ group: 'hooks', usedBy: 'replacement' }, {
@@ -229,7 +229,7 @@ export const hookRules = optionTable({ group: 'hooks', usedBy: 'replacement' }, 
     flag: 'lifecycle-uid',
     defaultMeaning: "the container's own",
     min: 0,
-    max: largestId,
+    max: maxId,
     meaning: 'User id for hooks; 0 is root',
     example: '1000',
     label: { name: 'lifecycle.uid', value: userId, fromImage: 'ignored', effect: 'overrides' },
@@ -239,7 +239,7 @@ export const hookRules = optionTable({ group: 'hooks', usedBy: 'replacement' }, 
     flag: 'lifecycle-gid',
     defaultMeaning: "the user's own",
     min: 0,
-    max: largestId,
+    max: maxId,
     meaning: 'Group id for hooks; 0 is root',
     example: '1000',
     label: { name: 'lifecycle.gid', value: userId, fromImage: 'ignored', effect: 'overrides' },

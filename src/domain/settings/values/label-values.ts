@@ -44,18 +44,18 @@ export const enabling: ValueKind<boolean> = { ...booleanValue, tooLong: false, u
 export const restricting: ValueKind<boolean> = { ...booleanOrEmpty, tooLong: true, unreadable: true };
 
 /** The longest time that an update waits for one container because of its labels or its image. */
-export const longestWaitMs = 3_600_000;
+export const maxWaitMs = 3_600_000;
 
 /** Milliseconds, at most an hour, because all other updates wait too. A number without a unit is seconds. */
 export const waitTime: ValueKind<number> = {
   accepted: 'a duration such as 90s, 5m or 1h30m',
-  ...duration({ bareUnit: 's' }, longestWaitMs),
+  ...duration({ bareUnit: 's' }, maxWaitMs),
 };
 
 /** Like `waitTime`, but a number without a unit is minutes, as in Watchtower's hook timeouts. */
 export const hookTimeout: ValueKind<number> = {
   accepted: 'a number of minutes or a duration such as 90s or 5m',
-  ...duration({ bareUnit: 'm' }, longestWaitMs),
+  ...duration({ bareUnit: 'm' }, maxWaitMs),
 };
 
 /** Milliseconds, at most a year; also days, weeks and months (`M`). */
@@ -67,12 +67,12 @@ export const cooldown: ValueKind<number> = {
 };
 
 /** A quarter of a year. An old container's image and writable layer take disk space for that time. */
-export const longestKeepMs = 90 * dayMs;
+export const maxKeepMs = 90 * dayMs;
 
-/** Milliseconds, at most `longestKeepMs`. */
+/** Milliseconds, at most `maxKeepMs`. */
 export const keepTime: ValueKind<number> = {
   accepted: cooldown.accepted,
-  ...duration({ bareUnit: 's', months: true }, longestKeepMs),
+  ...duration({ bareUnit: 's', months: true }, maxKeepMs),
 };
 
 export const recipients: ValueKind<readonly string[]> = {
@@ -151,7 +151,7 @@ const truths: ReadonlyMap<string, boolean> = new Map([
   ...['0', 'f', 'false', 'n', 'no', 'off'].map((word) => [word, false] as const),
 ]);
 
-const mostNames = 100;
+const maxNames = 100;
 
 /** https://github.com/moby/moby/blob/v28.0.0/daemon/names/names.go; the length is a DNS name's. */
 const containerName = /^\/?[a-zA-Z0-9][a-zA-Z0-9_.-]{0,254}$/;
@@ -159,7 +159,7 @@ const containerName = /^\/?[a-zA-Z0-9][a-zA-Z0-9_.-]{0,254}$/;
 function parseNames(text: string): readonly string[] | undefined {
   const items = text.split(',').map((item) => item.trim());
   const given = items.filter((item) => item !== '');
-  if (given.length > mostNames || !given.every((item) => containerName.test(item))) return undefined;
+  if (given.length > maxNames || !given.every((item) => containerName.test(item))) return undefined;
   return [...new Set(given.map((item) => item.replace(/^\//, '')))];
 }
 
@@ -194,7 +194,7 @@ export type HealthProbe =
 export function parseHealthProbe(text: string): HealthProbe | undefined {
   const trimmed = text.trim();
   if (trimmed === 'none') return { kind: 'none' };
-  if (trimmed.length > longestText) return undefined;
+  if (trimmed.length > maxTextLength) return undefined;
   if (trimmed.startsWith('exec:')) {
     const command = trimmed.slice('exec:'.length).trim();
     return command === '' || command.includes('\0') ? undefined : { kind: 'exec', command };
@@ -226,7 +226,7 @@ export function probeTitle(probe: HealthProbe): string {
   return formatHealthProbe(probe).replace(/\?.*$/, '');
 }
 
-const longestText = 4096;
+const maxTextLength = 4096;
 
 /** The host is empty, and the path has the characters of a path and a query: https://www.rfc-editor.org/rfc/rfc3986#section-3.3 */
 const addressPattern = /^(?<scheme>http|tcp):\/\/:(?<port>[1-9]\d{0,4})(?<path>\/[\w\-.~!$&'()*+,;=:@%/?]*)?$/;

@@ -179,7 +179,7 @@ export const annotationsOfLabel: ValueKind<Annotations> = {
   tooLong: unreadable('…', 'it is too long'),
 };
 
-const mostItems = 20;
+const maxItems = 20;
 
 function unreadable(text: string, fault: string): UnreadableRule {
   return { kind: 'unreadable', text, fault: text === '' ? 'it is empty' : fault };
@@ -201,7 +201,7 @@ function readSigners(text: string): Exclude<Signers, UnreadableRule> | undefined
 
 function itemsOf(text: string): readonly string[] | undefined {
   const items = [...new Set(text.split(',').map((item) => item.trim()))];
-  return items.length <= mostItems && !items.includes('') ? items : undefined;
+  return items.length <= maxItems && !items.includes('') ? items : undefined;
 }
 
 function readIdentities(text: string, read: (item: string) => AllowedIdentity | undefined): Identities | undefined {
