@@ -1,13 +1,15 @@
 import type { Address } from './state/address.ts';
-import { isConfirmOpen } from './view/dialogs/confirm.ts';
-import type { PageContext } from './view/context.ts';
-import { paintDrawer } from './view/drawer/drawer.ts';
+import { isConfirmOpen } from './view/dialogs.ts';
+import { canUpdate, isLive, type PageContext } from './view/context.ts';
+import { paintDrawer, closeDrawer } from './view/drawer.ts';
 import { byId, h, repaint } from './view/parts/node.ts';
 import { startThemeButton } from './view/parts/theme.ts';
-import { paintBulk } from './view/table/bulk.ts';
+import { paintBulk } from './view/table/groups.ts';
 import type { Table } from './view/table/table.ts';
+import { isReady } from './state/telling/row.ts';
+import type { WatchedContainer } from './state/documents/container.ts';
 
-export type ControlParts = {
+type ControlParts = {
   readonly context: PageContext;
   readonly table: Table;
   readonly arrange: () => void;
@@ -85,4 +87,86 @@ export function readEndpointGroups(): (group: string) => boolean {
   const meta = document.querySelector<HTMLMetaElement>('meta[name="upkeep-groups"]');
   const groups = new Set((meta?.content ?? '').split(' '));
   return (group) => groups.has(group);
+}
+
+/** The keyboard shortcuts of the page; `?` lists them. */
+export function startKeyboard(context: PageContext, table: Table): void {
+  document.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || !byId('signin').hidden) return;
+    if (document.querySelector('dialog[open]') !== null) return;
+    if (event.key === 'Escape') return escape();
+    const { target } = event;
+    if (target instanceof HTMLElement && isTyping(target)) return inField(event, target);
+    if (context.address().page !== 'containers' && event.key !== '?') return;
+    const run = keys[event.key];
+    if (run === undefined) return;
+    event.preventDefault();
+    run();
+  });
+
+  const keys: Readonly<Record<string, () => void>> = {
+    '/': () => byId('search').focus(),
+    '?': () => byId('help', HTMLDialogElement).showModal(),
+    j: () => move(1),
+    k: () => move(-1),
+    x: () => current() !== '' && context.act.pick(current()),
+    c: () => current() !== '' && context.isOn('check') && isLive(context) && context.act.check([current()]),
+    g: () => context.go({ group: context.address().group === 'status' ? 'project' : 'status' }),
+    u: update,
+  };
+
+  function move(by: number): void {
+    const rows = table.visibleRows();
+    const { open } = context.address();
+    const currentRow = document.activeElement?.closest('.row') ?? (open === '' ? undefined : table.rowOf(open));
+    const at = rows.findIndex((row) => row === currentRow);
+    const next = rows[at === -1 ? 0 : Math.min(rows.length - 1, Math.max(0, at + by))];
+    if (next === undefined) return;
+    next.querySelector<HTMLElement>('.c-name a')?.focus({ preventScroll: true });
+    next.scrollIntoView({ block: 'nearest' });
+    if (open !== '') context.go({ open: next.dataset['name'] ?? '' });
+  }
+
+  function update(): void {
+    const names = context.picked.size > 0 ? [...context.picked] : [current()];
+    const [only = ''] = names;
+    if (names.length === 1 && context.isOn('decisions') && isLive(context) && waits(context.fleet.named(only)))
+      return context.act.approve(only);
+    const ready = names.filter((name) => isReady(context.fleet.named(name)));
+    if (ready.length > 0 && context.isOn('update') && canUpdate(context)) context.act.update(ready);
+  }
+
+  /** Closes the drawer, then clears the search, then the selection. */
+  function escape(): void {
+    const search = byId('search', HTMLInputElement);
+    if (document.activeElement === search) {
+      search.value = '';
+      search.blur();
+      context.go({ q: '' });
+    } else if (context.address().open !== '') closeDrawer(context);
+    else if (context.address().q !== '') {
+      search.value = '';
+      context.go({ q: '' });
+    } else context.act.clearPicked();
+  }
+
+  function inField(event: KeyboardEvent, field: HTMLElement): void {
+    if (field.id !== 'search' || (event.key !== 'ArrowDown' && event.key !== 'Enter')) return;
+    event.preventDefault();
+    field.blur();
+    move(0);
+  }
+
+  function current(): string {
+    return document.activeElement?.closest<HTMLElement>('.row')?.dataset['name'] ?? context.address().open;
+  }
+}
+
+function waits(one: WatchedContainer | undefined): boolean {
+  return one?.verdict === 'held' && one.hold === 'approval';
+}
+
+function isTyping(target: HTMLElement): boolean {
+  if (target instanceof HTMLInputElement) return target.type !== 'checkbox';
+  return target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement;
 }

@@ -1,12 +1,11 @@
-import { isOfCheck, type StreamEvent, readEvent } from './state/documents/events.ts';
+import { isOfCheck, readEvent, readSummary, type StreamEvent } from './state/documents/status.ts';
 import { nameIn, textOf } from './state/documents/reading.ts';
-import { readSummary } from './state/documents/status.ts';
 import { didWords } from './state/telling/runs.ts';
-import { joinedWords, withPeriod } from './state/words/sentences.ts';
+import { joinedWords, withPeriod } from './state/words.ts';
 import type { Reader } from './transport/reader.ts';
 import type { PageContext } from './view/context.ts';
-import { movePullInDrawer } from './view/drawer/drawer.ts';
-import { announce, notice } from './view/parts/notice.ts';
+import { movePullInDrawer } from './view/drawer.ts';
+import { announce, notice } from './view/parts/node.ts';
 import type { Table } from './view/table/table.ts';
 
 export type EventHandlerParts = {

@@ -1,30 +1,23 @@
 import { createActions } from './actions.ts';
-import { paintAddress, paintEngines, readEndpointGroups, startControls } from './controls.ts';
+import { paintAddress, paintEngines, readEndpointGroups, startControls, startKeyboard } from './controls.ts';
 import { createEventHandler } from './event-handler.ts';
 import { type Address, readAddress, writeAddress } from './state/address.ts';
 import { createContainerStore, type StoreChanges } from './state/containers/container-store.ts';
-import { duration } from './state/words/numbers.ts';
-import { createClient } from './transport/client.ts';
+import { duration } from './state/words.ts';
+import { createClient, createServiceClock, createTokens } from './transport/client.ts';
 import { type Connection, type ConnectionState, startConnection } from './transport/connection.ts';
 import { createReader } from './transport/reader.ts';
 import { createSession } from './transport/session.ts';
 import { openSharedReader } from './transport/shared-reader.ts';
-import { createServiceClock } from './transport/service-clock.ts';
-import { createTokens } from './transport/tokens.ts';
 import { arrangeContainers } from './state/telling/arrange.ts';
-import { paintSummary } from './view/summary/summary.ts';
-import { pressCounts } from './view/summary/counts.ts';
-import { paintConnectionState } from './view/summary/connection-state.ts';
+import { paintSummary, pressCounts, paintConnectionState } from './view/summary.ts';
 import type { PageContext } from './view/context.ts';
-import { paintDrawer } from './view/drawer/drawer.ts';
-import { startKeyboard } from './keyboard.ts';
+import { paintDrawer } from './view/drawer.ts';
 import { paintHistory } from './view/pages/history.ts';
 import { paintSettings } from './view/pages/settings.ts';
-import { paintSessions } from './view/pages/sessions.ts';
-import { showSignIn, startSignIn } from './view/pages/sign-in.ts';
-import { paintBulk } from './view/table/bulk.ts';
+import { paintSessions, showSignIn, startSignIn } from './view/pages/sessions.ts';
+import { paintBulk, endSkeleton, paintSkeleton } from './view/table/groups.ts';
 import { paintEmpty, paintGroupOff } from './view/table/empty.ts';
-import { endSkeleton, paintSkeleton } from './view/table/columns.ts';
 import { createTable } from './view/table/table.ts';
 
 /** Builds the page and starts it. After that, only answers of the API, events and people change it. */

@@ -1,5 +1,6 @@
-import { uncapitalized } from '../state/words/sentences.ts';
-import { fitsHeader, type Tokens } from './tokens.ts';
+import { uncapitalized } from '../state/words.ts';
+import { encodedPart } from '../state/address.ts';
+import type { WatchedContainer } from '../state/documents/container.ts';
 
 /**
  * A reply of the API; `document` is undefined without a body. `intercepted`: a proxy answered in its place with a
@@ -157,3 +158,83 @@ function retryAfter({ headers }: Response): number | undefined {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN);
   return Number.isFinite(seconds) ? seconds * 1000 : undefined;
 }
+
+/** The token of this tab, for a browser without cookies. It is forgotten when the tab is closed. */
+export type Tokens = {
+  /** Empty: none. */
+  readonly api: () => string;
+  readonly keep: (token: string) => void;
+  readonly forget: () => void;
+};
+
+const apiKey = 'upkeep-token';
+
+/** Stored in the tab's storage. If the browser refuses that, it stays in memory while the page is open. */
+export function createTokens(): Tokens {
+  let memory = '';
+  const write = (value: string): void => {
+    memory = value;
+    try {
+      sessionStorage.setItem(apiKey, value);
+    } catch {
+      // Private windows of some browsers have no storage.
+    }
+  };
+  return {
+    api() {
+      try {
+        return sessionStorage.getItem(apiKey) ?? memory;
+      } catch {
+        return memory;
+      }
+    },
+    keep: write,
+    forget: () => write(''),
+  };
+}
+
+/** Whether an HTTP header can carry the token. `fetch` throws for other characters: https://fetch.spec.whatwg.org/#concept-header-value */
+export function fitsHeader(token: string): boolean {
+  return /^[\x21-\x7E\x80-\xFF]*$/.test(token);
+}
+
+/**
+ * The parameters of requests about these containers, one text for each engine, because names apply to every engine of a
+ * request.
+ */
+export function containerParameters(
+  containers: readonly Pick<WatchedContainer, 'ownName' | 'engine'>[],
+): readonly string[] {
+  const scopes = new Map<string, string>();
+  for (const { ownName, engine } of containers) {
+    const before = scopes.get(engine) ?? (engine === '' ? '' : `&engine=${encodedPart(engine)}`);
+    scopes.set(engine, `${before}&container=${namePattern(ownName)}`);
+  }
+  return [...scopes.values()];
+}
+
+/** The API accepts patterns, so special characters are escaped: https://github.com/google/re2/wiki/Syntax */
+function namePattern(name: string): string {
+  return encodedPart(name.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
+}
+
+/** The time of the service. The clock of the browser may be wrong by hours. */
+type ServiceClock = {
+  readonly nowMs: () => number;
+  /** Takes the `Date` of a reply that has just arrived. */
+  readonly hear: (date: string | null) => void;
+};
+
+export function createServiceClock(browserNowMs = Date.now): ServiceClock {
+  let aheadMs = 0;
+  return {
+    nowMs: () => browserNowMs() + aheadMs,
+    hear(date) {
+      const difference = Date.parse(date ?? '') - browserNowMs();
+      // The date has whole seconds and its way here takes time. Smaller steps would disturb counted seconds.
+      if (Math.abs(difference - aheadMs) > toleratedMs) aheadMs = difference;
+    },
+  };
+}
+
+const toleratedMs = 5000;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { containerParameters } from './container-parameters.ts';
+import { containerParameters } from './client.ts';
 
 const on = (engine: string, ownName: string) => ({ engine, ownName });
 

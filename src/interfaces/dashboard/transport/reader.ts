@@ -1,10 +1,21 @@
-import { type ShownOption, readOptions as optionsIn } from '../state/documents/configuration.ts';
-import { type Decision, readDecisions } from '../state/documents/decisions.ts';
-import { readDetails, withDecisions, withEnginesAway } from '../state/documents/details.ts';
+import {
+  readOptions as optionsIn,
+  noStatus,
+  readEnginesAway,
+  readStatus,
+  type ShownOption,
+  type EngineAway,
+} from '../state/documents/status.ts';
+import {
+  readDecisions,
+  readDetails,
+  withDecisions,
+  withEnginesAway,
+  type Decision,
+} from '../state/documents/container.ts';
 import { type PastRun, readHistory } from '../state/documents/history.ts';
-import { type EngineAway, noStatus, readEnginesAway, readStatus } from '../state/documents/status.ts';
 import type { ContainerStore, StoreChanges } from '../state/containers/container-store.ts';
-import { duration } from '../state/words/numbers.ts';
+import { duration } from '../state/words.ts';
 import { type RequestOptions, type SendRequest, type Reply, reasonOf } from './client.ts';
 
 /** Reads the documents of the API, and keeps the time and result of the last reading. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createServiceClock } from './service-clock.ts';
+import { createServiceClock } from './client.ts';
 
 const now = Date.UTC(2026, 10, 20, 12);
 const dateOf = (ms: number) => new Date(ms).toUTCString();

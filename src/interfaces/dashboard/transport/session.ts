@@ -1,6 +1,5 @@
 import { timeOf, objectOf, objectsOf, textOf } from '../state/documents/reading.ts';
-import { reasonOf, type SendRequest } from './client.ts';
-import { fitsHeader, type Tokens } from './tokens.ts';
+import { reasonOf, fitsHeader, type SendRequest, type Tokens } from './client.ts';
 
 /** How this browser is signed in: by a cookie that no script can read, or by a token in this tab. */
 export type Session = {

@@ -1,7 +1,9 @@
 import type { Address } from '../state/address.ts';
 import type { ContainerStore } from '../state/containers/container-store.ts';
 import type { ConnectionState } from '../transport/connection.ts';
-import type { Reader } from '../transport/reader.ts';
+import type { Reader, Gap } from '../transport/reader.ts';
+import { capitalized, withPeriod } from '../state/words.ts';
+import { h, type Child } from './parts/node.ts';
 
 /** The functions and data that every part of the page can use. */
 export type PageContext = Pick<
@@ -47,4 +49,10 @@ export function isLive(context: PageContext): boolean {
 export function canUpdate(context: PageContext): boolean {
   const { fleet } = context;
   return isLive(context) && !fleet.isRunning() && !fleet.status().running;
+}
+
+/** Shown in place of a document that was never read. */
+export function gapNodes(what: string, gap: Gap): readonly Child[] {
+  if (gap === 'reading') return [h('h2', {}, `Reading ${what}…`)];
+  return [h('h2', {}, `Cannot read ${what}`), h('p', {}, withPeriod(capitalized(gap.why)))];
 }

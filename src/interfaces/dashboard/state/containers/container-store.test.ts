@@ -1,10 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readDecisions } from '../documents/decisions.ts';
-import { readDetails, withDecisions } from '../documents/details.ts';
+import { readDecisions, readDetails, withDecisions } from '../documents/container.ts';
 import { readStatus } from '../documents/status.ts';
-import { createContainerStore, type ContainerStore } from './container-store.ts';
-import { phases } from './update-progress.ts';
+import { createContainerStore, phases, type ContainerStore } from './container-store.ts';
 
 const idle = readStatus({});
 

@@ -1,9 +1,14 @@
-import type { WatchedContainer } from '../documents/container.ts';
-import { isOfCheck, type StreamEvent, percentOf } from '../documents/events.ts';
-import { nameIn, textOf } from '../documents/reading.ts';
-import { noStatus, type Status, tasksIn } from '../documents/status.ts';
-import { checked, duringUpdate, failed, updated } from './container-changes.ts';
-import { enterPhase, phaseNamed, type UpdateProgress, waiting } from './update-progress.ts';
+import { readVerdict, type WatchedContainer } from '../documents/container.ts';
+import {
+  isOfCheck,
+  percentOf,
+  noStatus,
+  tasksIn,
+  type StreamEvent,
+  type Status,
+  type Tasks,
+} from '../documents/status.ts';
+import { nameIn, textOf, numberOf, type Json } from '../documents/reading.ts';
 
 /** The page's data about containers: read at first, changed by events, and read again at times. */
 export type ContainerStore = {
@@ -179,4 +184,126 @@ export function createContainerStore(): ContainerStore {
       if (underWay.size === 0) end();
     },
   };
+}
+
+/** A container after `container_checked`. Fields that the event does not have stay until the details are read. */
+function checked(one: WatchedContainer, data: Json, atMs: number): WatchedContainer {
+  const now = readVerdict(data);
+  const { verdict, hold, reason, eligibleAtMs, retryAtMs, version, candidateDigest } = now;
+  if (verdict === undefined) return one;
+  // A failed check tells nothing about versions.
+  if (verdict === 'unknown') return { ...one, verdict, hold, reason: reason || one.reason, eligibleAtMs, retryAtMs };
+  const decision = one.decision?.digest === candidateDigest ? one.decision : undefined;
+  return { ...one, ...now, version: version || one.version, decision, checkedAtMs: atMs };
+}
+
+/**
+ * A container during its update. The list may briefly omit it, and then contain its unchecked successor. The row keeps
+ * showing both versions.
+ */
+function duringUpdate(before: WatchedContainer, listed: WatchedContainer): WatchedContainer {
+  if (listed.status === '') return before;
+  if (listed.id === before.id) return listed;
+  const { status, health, startedAtMs } = listed;
+  return { ...before, status, health, startedAtMs };
+}
+
+/** A container after `update_completed`, until the details are read. */
+function updated(one: WatchedContainer, data: Json, atMs: number): WatchedContainer {
+  const to = one.latestVersion || one.version;
+  return {
+    ...one,
+    version: to,
+    latestVersion: '',
+    digest: one.latestDigest || one.digest,
+    latestDigest: '',
+    candidate: '',
+    candidateDigest: '',
+    decision: undefined,
+    change: undefined,
+    verdict: 'fresh',
+    hold: '',
+    startedAtMs: atMs,
+    checkedAtMs: atMs,
+    last: { ...outcome(one, data, atMs), outcome: 'updated', to },
+  };
+}
+
+/** The same after `update_failed`. */
+function failed(one: WatchedContainer, data: Json, atMs: number): WatchedContainer {
+  const kind = data['rolled_back'] === true ? 'rolled_back' : 'failed';
+  return { ...one, verdict: 'held', hold: 'failed', last: { ...outcome(one, data, atMs), outcome: kind } };
+}
+
+function outcome({ name, version, latestVersion }: WatchedContainer, data: Json, atMs: number) {
+  return {
+    name,
+    atMs,
+    from: version,
+    to: latestVersion,
+    reason: textOf(data['error']),
+    downtimeMs: numberOf(data['downtime_ms']),
+    phasesMs: {},
+    log: textOf(data['log']),
+  };
+}
+
+/** An update of one container while it is under way. */
+export type UpdateProgress = {
+  readonly phase: Phase;
+  /** The percentage of the pull. */
+  readonly percent: number | undefined;
+  /** Task counts of a service of a swarm. */
+  readonly tasks: Tasks | undefined;
+  /** The step that failed; undefined unless it is being rolled back. */
+  readonly failedIn: Phase | undefined;
+  readonly stoppedAtMs: number | undefined;
+  /** The downtime, once it runs again. */
+  readonly downMs: number | undefined;
+};
+
+export const phases = [
+  'waiting',
+  'pulling',
+  'preparing',
+  'stopping',
+  'starting',
+  'checking health',
+  'committing',
+  'rolling back',
+] as const;
+type Phase = (typeof phases)[number];
+
+export const waiting: UpdateProgress = {
+  phase: 'waiting',
+  percent: undefined,
+  tasks: undefined,
+  failedIn: undefined,
+  stoppedAtMs: undefined,
+  downMs: undefined,
+};
+
+/** Whether it has no process, or a stopping one. */
+export function isDown({ phase, stoppedAtMs }: UpdateProgress): boolean {
+  return stoppedAtMs !== undefined && (phase === 'stopping' || phase === 'starting' || phase === 'rolling back');
+}
+
+/** The same update in its next phase. `nowMs` is its begin, from which the downtime is counted. */
+function enterPhase(before: UpdateProgress, phase: Phase, nowMs: number): UpdateProgress {
+  if (phase === before.phase) return before;
+  const stoppedAtMs = phase === 'stopping' ? nowMs : before.stoppedAtMs;
+  const isUpAgain = isDown(before) && (phase === 'checking health' || phase === 'committing');
+  return {
+    phase,
+    percent: phase === 'pulling' ? 0 : undefined,
+    tasks: undefined,
+    failedIn: phase === 'rolling back' ? before.phase : undefined,
+    stoppedAtMs,
+    downMs: isUpAgain && stoppedAtMs !== undefined ? nowMs - stoppedAtMs : before.downMs,
+  };
+}
+
+function phaseNamed(text: string): Phase | undefined {
+  const name = text.replaceAll('_', ' ');
+  return phases.find((phase) => phase === name);
 }

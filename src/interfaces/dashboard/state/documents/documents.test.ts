@@ -1,12 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readOptions } from './configuration.ts';
-import { readDecisions } from './decisions.ts';
-import { readDetails, withDecisions } from './details.ts';
-import { percentOf, readEvent } from './events.ts';
+import { readOptions, percentOf, readEvent, readPlan, readStatus } from './status.ts';
+import { readDecisions, readDetails, withDecisions } from './container.ts';
 import { readHistory } from './history.ts';
-import { readPlan } from './plan.ts';
-import { readStatus } from './status.ts';
 
 describe('any JSON is read', () => {
   const readers = { readDetails, readStatus, readHistory, readOptions, readPlan, readDecisions };

@@ -1,4 +1,16 @@
-import { countOf, type Json, nameIn, numberOf, objectOf, objectsOf, textOf, timeOf } from './reading.ts';
+import {
+  countOf,
+  nameIn,
+  numberOf,
+  objectOf,
+  objectsOf,
+  textOf,
+  timeOf,
+  oneOf,
+  textsOf,
+  uniqueName,
+  type Json,
+} from './reading.ts';
 
 /** The data of `GET /v1/status?extra=true`. Absent values are unknown. */
 export type Status = {
@@ -36,7 +48,7 @@ export type Summary = {
   readonly skipped: number;
 };
 
-export type ContainerInRun = {
+type ContainerInRun = {
   readonly name: string;
   readonly phase: string;
   readonly percent: number | undefined;
@@ -121,4 +133,77 @@ export function readEnginesAway(document: unknown): readonly EngineAway[] {
 /** The reason why an engine is unreachable; undefined if it answers. */
 function errorOf({ reachable, error }: Json): string | undefined {
   return reachable === false ? textOf(error) || 'it does not answer' : undefined;
+}
+
+/** An option of `GET /v1/config`. */
+export type ShownOption = {
+  readonly name: string;
+  readonly value: string;
+  readonly source: string;
+  /** Whether a user has set it. */
+  readonly given: boolean;
+  readonly meaning: string;
+};
+
+export function readOptions(document: unknown): readonly ShownOption[] {
+  return objectsOf(objectOf(document)['options']).map(({ name, value, source, given, meaning }) => ({
+    name: textOf(name),
+    value: textOf(value),
+    source: textOf(source) || 'default',
+    given: typeof given === 'boolean' ? given : !['', 'default'].includes(textOf(source)),
+    meaning: textOf(meaning),
+  }));
+}
+
+/** An event of `GET /v1/events`. */
+export type StreamEvent = { readonly kind: string; readonly data: Json; readonly atMs: number | undefined };
+
+/** Undefined for a text that is not an event. */
+export function readEvent(text: string): StreamEvent | undefined {
+  try {
+    const { type, data, timestamp } = objectOf(JSON.parse(text));
+    const kind = textOf(type);
+    return kind === '' ? undefined : { kind, data: objectOf(data), atMs: timeOf(timestamp) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether begin or end of a scan are those of a check, which may run beside an update. An older service does not say. */
+export function isOfCheck({ purpose }: Json): boolean {
+  return purpose === 'check';
+}
+
+/** From 0 to 100, calculated from bytes without a percentage. */
+export function percentOf({ percent, current_bytes: current, total_bytes: total }: Json): number | undefined {
+  const bytes = numberOf(current);
+  const all = numberOf(total);
+  const value = numberOf(percent) ?? (bytes === undefined || !all ? undefined : (100 * bytes) / all);
+  return value === undefined ? undefined : Math.min(100, Math.max(0, Math.round(value)));
+}
+
+/** One container of the plan from `POST /v1/update?dry_run=true`, in the order of the work. */
+export type PlannedStep = {
+  readonly name: string;
+  readonly from: string;
+  readonly to: string;
+  readonly action: 'update' | 'restart' | 'skip';
+  readonly because: string;
+  readonly dependsOn: readonly string[];
+  readonly reason: string;
+};
+
+/** Undefined if the answer is not a plan. Then an update may have begun. */
+export function readPlan(document: unknown): readonly PlannedStep[] | undefined {
+  const { dry_run: isDry, plan } = objectOf(document);
+  if (isDry !== true || !Array.isArray(plan)) return undefined;
+  return objectsOf(plan).map((step) => ({
+    name: nameIn(step),
+    from: textOf(step['from']),
+    to: textOf(step['to']),
+    action: oneOf(['update', 'restart', 'skip'], step['action']) ?? 'skip',
+    because: textOf(step['because']),
+    dependsOn: textsOf(step['depends_on']).map((name) => uniqueName(name, textOf(step['engine']), step['kind'])),
+    reason: textOf(step['reason']),
+  }));
 }

@@ -1,8 +1,8 @@
 import type { Address } from '../address.ts';
 import type { ContainerStore } from '../containers/container-store.ts';
 import type { WatchedContainer } from '../documents/container.ts';
-import { plural } from '../words/sentences.ts';
-import { type DescribedState, describeState, type Group, groups, groupTitles } from './describe-state.ts';
+import { plural } from '../words.ts';
+import { describeState, groups, groupTitles, type DescribedState, type Group } from './describe-state.ts';
 
 /** Each container in its group: the one source of row groups, headings and counters. */
 export type Arrangement = { readonly groups: readonly RowGroup[]; readonly counts: Counts };
@@ -24,7 +24,7 @@ export type Counts = Readonly<
 };
 
 export const markKinds = ['bad', ...groups] as const;
-export type Mark = (typeof markKinds)[number];
+type Mark = (typeof markKinds)[number];
 
 /** The groups that need a person first, the names in each in the order of their numbers. */
 export function arrangeContainers(fleet: ContainerStore, by: Address['group'], nowMs: number): Arrangement {
@@ -86,4 +86,26 @@ export function countWords({ all, now, wrong, ready, held, unchecked, fine }: Co
     `${fine} up to date`,
   ];
   return `${plural(all, 'container')}: ${parts.filter(Boolean).join(', ')}`;
+}
+
+/** The facts of a row that filters use, stored when the row is painted. */
+export type RowFacts = { readonly group: Group; readonly text: string; readonly engine: string };
+
+export function factsOf({ name, image, project, engine }: WatchedContainer, group: Group): RowFacts {
+  return { group, text: `${name} ${image} ${project} ${engine}`.toLowerCase(), engine };
+}
+
+/** A test of rows for an address: by state, engine, and every word of the search. */
+export function filterFor({ show, q, engine }: Address): {
+  readonly isOn: boolean;
+  readonly fits: (row: RowFacts) => boolean;
+} {
+  const words = q.toLowerCase().split(/\s+/).filter(Boolean);
+  return {
+    isOn: words.length > 0 || show !== 'all' || engine !== '',
+    fits: (row) =>
+      (show === 'all' || row.group === show) &&
+      (engine === '' || row.engine === engine) &&
+      words.every((word) => row.text.includes(word)),
+  };
 }

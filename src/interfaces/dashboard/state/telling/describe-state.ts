@@ -1,8 +1,6 @@
-import type { UpdateProgress } from '../containers/update-progress.ts';
+import type { UpdateProgress } from '../containers/container-store.ts';
 import type { WatchedContainer } from '../documents/container.ts';
-import { when } from '../words/moments.ts';
-import { dayMs, withNoBreakSpaces, preciseDuration, size, duration } from '../words/numbers.ts';
-import { capitalized, plural } from '../words/sentences.ts';
+import { when, dayMs, withNoBreakSpaces, preciseDuration, size, duration, capitalized, plural } from '../words.ts';
 
 /** The state of a container in words. `group` decides its row's place, and the counts. */
 export type DescribedState = {

@@ -1,8 +1,6 @@
-import type { UpdateProgress } from '../containers/update-progress.ts';
+import type { UpdateProgress } from '../containers/container-store.ts';
 import type { WatchedContainer } from '../documents/container.ts';
-import { when } from '../words/moments.ts';
-import { age, withNoBreakSpaces, preciseDuration, duration } from '../words/numbers.ts';
-import { capitalized, withPeriod } from '../words/sentences.ts';
+import { when, age, withNoBreakSpaces, preciseDuration, duration, capitalized, withPeriod } from '../words.ts';
 import type { DescribedState } from './describe-state.ts';
 
 /** The paragraphs below the state in the drawer: the reason, and the next step. */

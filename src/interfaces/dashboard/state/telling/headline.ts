@@ -1,8 +1,6 @@
 import type { Shown } from '../address.ts';
-import type { ContainerStore } from '../containers/container-store.ts';
-import type { UpdateProgress } from '../containers/update-progress.ts';
-import { clock } from '../words/moments.ts';
-import { joinedWords, plural } from '../words/sentences.ts';
+import type { ContainerStore, UpdateProgress } from '../containers/container-store.ts';
+import { clock, joinedWords, plural } from '../words.ts';
 import type { Counts } from './arrange.ts';
 
 /** The overall state: a title with an icon, and a sentence whose parts are filters. */
@@ -131,4 +129,29 @@ const phaseVerbs: Readonly<Record<UpdateProgress['phase'], string>> = {
   'checking health': 'having its health checked',
   committing: 'nearly done',
   'rolling back': 'rolling back',
+};
+
+/** The completed share of a run, from 0 to 1. Counts phases, because their durations are unknown. */
+export function progressOf(fleet: ContainerStore): number {
+  const names = fleet.inRun();
+  const done = names.map((name) => shareOf(fleet.updateOf(name)));
+  return names.length === 0 ? 0 : done.reduce((sum, share) => sum + share, 0) / names.length;
+}
+
+function shareOf(update: UpdateProgress | undefined): number {
+  if (update === undefined) return 1;
+  if (update.phase === 'starting' && update.tasks !== undefined)
+    return 0.1 + (0.85 * update.tasks.running) / Math.max(1, update.tasks.wanted);
+  return update.phase === 'pulling' ? (0.4 * (update.percent ?? 0)) / 100 : weights[update.phase];
+}
+
+const weights: Readonly<Record<UpdateProgress['phase'], number>> = {
+  waiting: 0,
+  pulling: 0.1,
+  preparing: 0.45,
+  stopping: 0.5,
+  starting: 0.6,
+  'checking health': 0.75,
+  committing: 0.95,
+  'rolling back': 0.9,
 };

@@ -1,8 +1,6 @@
 import type { PastRun } from '../documents/history.ts';
 import type { Status } from '../documents/status.ts';
-import { when } from '../words/moments.ts';
-import { duration } from '../words/numbers.ts';
-import { joinedWords } from '../words/sentences.ts';
+import { when, duration, joinedWords } from '../words.ts';
 
 /** `Last run today 04:02: 3 updated and 1 rolled back`; undefined before the first run. */
 export function lastRunWords(status: Status, newest: PastRun | undefined, nowMs: number): string | undefined {

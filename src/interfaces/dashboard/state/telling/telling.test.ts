@@ -1,17 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { readDetails } from '../documents/details.ts';
+import { readDetails } from '../documents/container.ts';
 import { readStatus } from '../documents/status.ts';
-import { type ContainerStore, createContainerStore } from '../containers/container-store.ts';
-import { phases, waiting } from '../containers/update-progress.ts';
-import { arrangeContainers, countWords } from './arrange.ts';
-import { filterFor, factsOf } from './row-filter.ts';
+import { createContainerStore, phases, waiting, type ContainerStore } from '../containers/container-store.ts';
+import { arrangeContainers, countWords, filterFor, factsOf } from './arrange.ts';
 import { headlineOf } from './headline.ts';
 import { startAddress } from '../address.ts';
 import { describeState, groupTitles } from './describe-state.ts';
 import { explain, failedTimesOf } from './explain.ts';
-import { rowContent } from './row.ts';
+import { rowContent, pullReference, shortImage, versionsOf } from './row.ts';
 import { scheduleWords } from './runs.ts';
-import { pullReference, shortImage, versionsOf } from './versions.ts';
 
 const now = new Date(2026, 10, 20, 14, 52).getTime();
 const iso = (ms: number) => new Date(ms).toISOString();

@@ -1,7 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { dayOf, when } from './moments.ts';
-import { withNoBreakSpaces, preciseDuration, size, duration } from './numbers.ts';
-import { capitalized, withPeriod, uncapitalized, joinedWords, plural } from './sentences.ts';
+import {
+  dayOf,
+  when,
+  withNoBreakSpaces,
+  preciseDuration,
+  size,
+  duration,
+  capitalized,
+  withPeriod,
+  uncapitalized,
+  joinedWords,
+  plural,
+} from '../words.ts';
 
 const plain = (text: string) => text.replaceAll('\u00A0', ' ');
 const hour = 3_600_000;

@@ -1,15 +1,19 @@
 import { startAddress, writeAddress } from '../../state/address.ts';
 import type { PastOutcome, PastRun } from '../../state/documents/history.ts';
 import { askedBy, scheduleWords } from '../../state/telling/runs.ts';
-import { clock, dayOf, when } from '../../state/words/moments.ts';
-import { withNoBreakSpaces, preciseDuration } from '../../state/words/numbers.ts';
-import { capitalized, plural, uncapitalized } from '../../state/words/sentences.ts';
-import type { PageContext } from '../context.ts';
-import { icon } from '../parts/icon.ts';
-import { button, byId, type Child, h, repaint } from '../parts/node.ts';
+import {
+  clock,
+  dayOf,
+  when,
+  withNoBreakSpaces,
+  preciseDuration,
+  capitalized,
+  plural,
+  uncapitalized,
+} from '../../state/words.ts';
+import { gapNodes, type PageContext } from '../context.ts';
+import { icon, button, byId, h, repaint, choiceButtons, type Child } from '../parts/node.ts';
 import { outcomeDisplay } from '../parts/outcome.ts';
-import { choiceButtons } from './choice-buttons.ts';
-import { gapNodes } from './gap.ts';
 
 const kinds = [
   ['all', 'All runs'],

@@ -1,9 +1,7 @@
-import type { ShownOption } from '../../state/documents/configuration.ts';
+import type { ShownOption } from '../../state/documents/status.ts';
 import type { Gap } from '../../transport/reader.ts';
-import type { PageContext } from '../context.ts';
-import { byId, type Child, h, repaint } from '../parts/node.ts';
-import { choiceButtons } from './choice-buttons.ts';
-import { gapNodes } from './gap.ts';
+import { gapNodes, type PageContext } from '../context.ts';
+import { byId, h, repaint, choiceButtons, type Child } from '../parts/node.ts';
 
 let kind: 'given' | 'all' = 'given';
 

@@ -1,7 +1,10 @@
+import type { WatchedContainer } from '../../state/documents/container.ts';
+import { hasNewer, versionsOf } from '../../state/telling/row.ts';
+
 /** The content of a node. Markup is never parsed, so any text is only text. */
 export type Child = Node | string | undefined | false;
 
-export type Attributes = Readonly<Record<string, string | boolean | undefined>>;
+type Attributes = Readonly<Record<string, string | boolean | undefined>>;
 
 /** Creates an element. False and undefined attributes are omitted; texts become text nodes. */
 export function h<Tag extends keyof HTMLElementTagNameMap>(
@@ -94,4 +97,111 @@ function kept(children: readonly Child[]): (Node | string)[] {
 
 function focusable(node: Element): HTMLElement[] {
   return [...node.querySelectorAll<HTMLElement>('a[href], button, input, select, summary, [tabindex]')];
+}
+
+const svgSpace = 'http://www.w3.org/2000/svg';
+
+/** An icon of the sprite in index.html. Screen readers skip it, because a text is beside it. */
+export function icon(name: string, more = ''): SVGSVGElement {
+  const node = svg('svg', { class: `icon ${more}`.trim(), 'aria-hidden': 'true' });
+  node.append(svg('use', { href: `#i-${name}` }));
+  return node;
+}
+
+/** An element of SVG with its attributes. */
+export function svg<Tag extends keyof SVGElementTagNameMap>(
+  tag: Tag,
+  attributes: Readonly<Record<string, string>>,
+): SVGElementTagNameMap[Tag] {
+  const node = document.createElementNS(svgSpace, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  return node;
+}
+
+/** `3.2.0 → 3.2.1 patch` */
+export function versionNodes(one: WatchedContainer): readonly Child[] {
+  const { from, to } = versionsOf(one);
+  const badge = hasNewer(one) && one.change !== undefined && h('span', { class: `badge ${one.change}` }, one.change);
+  if (to === '') return [h('span', {}, from || '–'), badge];
+  return [
+    h('span', {}, from || '–'),
+    h('span', { class: 'arrow' }, h('span', { 'aria-hidden': 'true' }, '→'), h('span', { class: 'sr' }, ' to ')),
+    h('span', { class: 'new' }, to),
+    badge,
+  ];
+}
+
+/** Copies a text; shows a check mark when it is done. */
+export function copyButton(text: string, what: string): HTMLButtonElement {
+  const node = button(
+    { class: 'copy', 'aria-label': `Copy ${what}`, title: `Copy ${what}` },
+    () => void copy(),
+    icon('copy'),
+  );
+  return node;
+
+  async function copy(): Promise<void> {
+    if (!(await written(text))) return;
+    node.classList.add('did');
+    replaceContent(node, icon('check'));
+    setTimeout(() => {
+      node.classList.remove('did');
+      replaceContent(node, icon('copy'));
+    }, 1500);
+  }
+}
+
+/** Over plain HTTP browsers offer the clipboard on localhost only: https://w3c.github.io/clipboard-apis/ */
+async function written(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = document.createElement('textarea');
+    area.className = 'sr';
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    // This older way works over plain HTTP, too.
+    const isDone = document.execCommand('copy');
+    area.remove();
+    return isDone;
+  }
+}
+
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** A temporary line, for events outside of the rows. */
+export function notice(text: string, action?: { readonly label: string; readonly run: () => void }): void {
+  clearTimeout(timer);
+  const node = byId('notice');
+  replaceContent(node, text, action && button({ class: 'text-button' }, action.run, action.label));
+  timer = setTimeout(() => replaceContent(node), noticeMs(text, action !== undefined));
+}
+
+/** The time in which everybody can read the text, and can press the button. */
+export function noticeMs(text: string, hasAction: boolean): number {
+  return Math.max(hasAction ? 8000 : 4000, Math.min(text.length * characterMs, mostMs));
+}
+
+const characterMs = 120;
+const mostMs = 60_000;
+
+/** A text for screen readers only: begin and end of an update. */
+export function announce(text: string): void {
+  byId('announcer').textContent = text;
+}
+
+/** Buttons with one choice. */
+export function choiceButtons<Kind extends string>(
+  node: Element,
+  choices: readonly (readonly [kind: Kind, label: string])[],
+  chosen: Kind,
+  choose: (kind: Kind) => void,
+): void {
+  repaint(node, [choices, chosen], () =>
+    choices.map(([kind, label]) =>
+      button({ class: 'chip', 'aria-pressed': String(kind === chosen) }, () => choose(kind), label),
+    ),
+  );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { noticeMs } from './notice.ts';
+import { noticeMs } from './node.ts';
 
 test('a long notice stays long enough to be read, and one with a button at least 8 s', () => {
   expect(noticeMs('Done: 1 updated.', false)).toBe(4000);

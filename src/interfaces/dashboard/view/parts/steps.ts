@@ -1,6 +1,6 @@
 import type { StepsShown } from '../../state/telling/row.ts';
 import { phaseWords } from '../../state/telling/describe-state.ts';
-import { preciseDuration } from '../../state/words/numbers.ts';
+import { preciseDuration } from '../../state/words.ts';
 import { h } from './node.ts';
 
 const stepNames = [

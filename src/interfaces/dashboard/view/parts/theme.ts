@@ -1,5 +1,4 @@
-import { icon } from './icon.ts';
-import { byId, replaceContent } from './node.ts';
+import { icon, byId, replaceContent } from './node.ts';
 
 const key = 'upkeep-theme';
 const themes = [

@@ -1,10 +1,8 @@
 import type { Unwatched } from '../../state/documents/status.ts';
 import type { ContainerStore } from '../../state/containers/container-store.ts';
-import { plural } from '../../state/words/sentences.ts';
+import { plural } from '../../state/words.ts';
 import type { PageContext } from '../context.ts';
-import { copyButton } from '../parts/copy-button.ts';
-import { icon } from '../parts/icon.ts';
-import { button, byId, type Child, replaceContent, h, repaint } from '../parts/node.ts';
+import { copyButton, icon, button, byId, replaceContent, h, repaint, type Child } from '../parts/node.ts';
 
 const label = 'labels: { upkeep.enable: "true" }';
 

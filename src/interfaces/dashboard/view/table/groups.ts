@@ -1,11 +1,11 @@
 import type { Placed, RowGroup } from '../../state/telling/arrange.ts';
-import { plural } from '../../state/words/sentences.ts';
-import { canUpdate, type PageContext } from '../context.ts';
-import { button, type Child, h, repaint } from '../parts/node.ts';
-import { icon } from '../parts/icon.ts';
+import { plural } from '../../state/words.ts';
+import { canUpdate, isLive, type PageContext } from '../context.ts';
+import { button, h, repaint, icon, byId, type Child } from '../parts/node.ts';
+import { isReady } from '../../state/telling/row.ts';
 
 /** The header rows of groups, and the folded groups. */
-export type Groups = {
+type Groups = {
   /** The header of a group with its present members; it is made if it is new. */
   readonly head: (group: RowGroup) => HTMLTableRowElement;
   /** Drops the headers of all other groups. */
@@ -99,4 +99,82 @@ function sumNodes(all: number, wrong: number, ready: number): readonly Child[] {
     ready > 0 && ', ',
     ready > 0 && h('span', { class: 'is-ready' }, plural(ready, 'update')),
   ];
+}
+
+const columns = [
+  ['pick', 'Selected'],
+  ['mark', 'Sign'],
+  ['name', 'Container'],
+  ['engine', 'Engine'],
+  ['image', 'Image'],
+  ['version', 'Version'],
+  ['status', 'Update'],
+  ['state', 'Runs'],
+  ['checked', 'Checked'],
+  ['act', 'Action'],
+] as const;
+
+/** Columns that need no visible title. */
+const silent: readonly string[] = ['pick', 'mark', 'act'];
+
+/** The head of the table. Roles are explicit, because CSS grids drop the roles of table elements. */
+export function paintHead(): void {
+  repaint(byId('head-row'), 'head', () =>
+    columns.map(([name, label]) =>
+      h(
+        'th',
+        { class: `c-${name}`, scope: 'col', role: 'columnheader' },
+        silent.includes(name) ? h('span', { class: 'sr' }, label) : label,
+      ),
+    ),
+  );
+}
+
+const skeletonRows = 14;
+
+/** The outline of the table, shown until the first answer. */
+export function paintSkeleton(): void {
+  const table = byId('table');
+  table.hidden = false;
+  table.classList.add('skeleton');
+  table.setAttribute('aria-busy', 'true');
+  paintHead();
+  byId('rows').replaceChildren(...Array.from({ length: skeletonRows }, (_, place) => skeletonRow(place)));
+}
+
+export function endSkeleton(): void {
+  byId('table').classList.remove('skeleton');
+  byId('table').removeAttribute('aria-busy');
+}
+
+function skeletonRow(place: number): HTMLTableRowElement {
+  const cells = columns.map(([name]) => {
+    if (name === 'pick' || name === 'act') return h('td', { class: `c-${name}`, role: 'cell' });
+    const bar = h('i');
+    bar.style.width = name === 'mark' ? '1rem' : `${45 + ((place * 29 + name.length * 17) % 45)}%`;
+    return h('td', { class: `c-${name}`, role: 'cell' }, bar);
+  });
+  return h('tr', { class: 'row', role: 'row' }, cells);
+}
+
+/** The bar of the selected containers. */
+export function paintBulk(context: PageContext): void {
+  const names = [...context.picked];
+  const node = byId('bulk');
+  node.hidden = names.length === 0;
+  const isSelecting = byId('select-toggle').getAttribute('aria-pressed') === 'true';
+  byId('table').classList.toggle('picking', names.length > 0 || isSelecting);
+  const ready = names.filter((name) => isReady(context.fleet.named(name)));
+  repaint(node, [names, ready, canUpdate(context), isLive(context)], () => [
+    h('b', {}, `${names.length} selected`),
+    context.isOn('check') &&
+      button({ class: 'button', disabled: !isLive(context) }, () => context.act.check(names), 'Check'),
+    context.isOn('update') &&
+      button(
+        { class: 'button primary', disabled: ready.length === 0 || !canUpdate(context) },
+        () => context.act.update(ready),
+        ready.length === 0 ? 'Nothing to update' : `Update ${ready.length}…`,
+      ),
+    button({ class: 'icon-button', 'aria-label': 'Clear the selection' }, context.act.clearPicked, icon('close')),
+  ]);
 }
