@@ -250,7 +250,7 @@ export function createApplication(
       const report = await ask(selected, order, signal);
       const answered = report.asScheduled.filter((container) => !signal?.aborted || container.status !== 'unknown');
       checks.noteChecked(answered, clock.nowMs());
-      if (order.applyCooldown && memory.endsDecisions !== false) await decisionService.endDead(answered);
+      if (order.applyCooldown && memory.endsDecisions !== false) await decisionService.endObsoleteDecisions(answered);
       return report;
     };
   }

@@ -38,7 +38,7 @@ export type DecisionService = {
   /** The withdrawn decision; undefined if there is none with this id. */
   readonly withdraw: (id: string) => Promise<TakenDecision | undefined>;
   /** Ends decisions about versions that their container no longer waits for, as far as the check knows them all. */
-  readonly endDead: (checked: readonly CheckedContainer[]) => Promise<void>;
+  readonly endObsoleteDecisions: (checked: readonly CheckedContainer[]) => Promise<void>;
 };
 
 type Parts = Pick<ReadOnlyOutside, 'clock' | 'newId' | 'log'> & {
@@ -83,14 +83,14 @@ export function createDecisionService({ store, clock, newId, log, candidateOf, o
       onChange();
       return { ...decision, isKept: written === 'kept' };
     },
-    async endDead(checked) {
+    async endObsoleteDecisions(checked) {
       const { decisions, fault } = await store.refresh();
       if (decisions.size === 0 || fault !== undefined) return;
       const unclear = new Set(checked.flatMap((one) => (knowsNewest(one) ? [] : [one.name])));
       const candidates = new Map<string, Digest | undefined>();
       for (const one of checked.filter(({ name }) => !unclear.has(name))) {
         const decision = decisions.get(one.name);
-        const meant = digestMeant(one, decision);
+        const meant = decidedDigest(one, decision);
         // A container and a service may have the same name.
         if (!candidates.has(one.name) || meant === decision?.digest) candidates.set(one.name, meant);
       }
@@ -115,7 +115,7 @@ function knowsNewest({ status, hidesHigher }: CheckedContainer): boolean {
  * The version that a decision is about. While the newest version is too young, an older one may be applied, and a
  * person may decide about either. A tag that has moved back may come again, and a skipped version stays skipped then.
  */
-function digestMeant(checked: CheckedContainer, decision: Decision | undefined): Digest | undefined {
+function decidedDigest(checked: CheckedContainer, decision: Decision | undefined): Digest | undefined {
   const { updateAvailable, latestDigest, digest } = checked;
   const decided = decision?.digest;
   if (updateAvailable) return latestDigest === decided ? decided : candidateDigest(checked);

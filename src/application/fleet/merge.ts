@@ -141,11 +141,8 @@ export function filtersForEngine(
   { images, containers }: Filters,
   unmatched: readonly UnmatchedFilter[],
 ): Filters | undefined {
-  const isStrange = (filter: string) => unmatched.some((one) => one.filter === filter);
-  const kept = { images: images.filter(meansOne), containers: containers.filter(meansOne) };
-  function meansOne(filter: string): boolean {
-    return !isStrange(filter);
-  }
+  const isKnown = (filter: string) => unmatched.every((one) => one.filter !== filter);
+  const kept = { images: images.filter(isKnown), containers: containers.filter(isKnown) };
   const isMeant =
     (images.length === 0 || kept.images.length > 0) && (containers.length === 0 || kept.containers.length > 0);
   return isMeant ? kept : undefined;

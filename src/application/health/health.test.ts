@@ -103,7 +103,7 @@ describe('passGate()', () => {
     );
     expect(tookMs).toBe(expectedMs);
     const reason = `it did not become healthy within ${expectedMs / 1000} s, and is unhealthy: no route\\nto db`;
-    expect(verdict).toEqual({ kind: 'failed', reason, ownFault: true, wasSeenWell: true });
+    expect(verdict).toEqual({ kind: 'failed', reason, ownFault: true, wasRunningAtFirst: true });
   });
 
   test('fails one that ends while it is unhealthy at once', async () => {
@@ -148,7 +148,7 @@ describe('passGate()', () => {
     ['exec:ask', { shellless: true }, 'exec did not pass within 70 s: the command ended with code 126'],
   ])('fails one whose probe %s does not pass, and says why', async (text, behaviour, reason) => {
     const { verdict, tookMs } = await gate(behaviour, { labels: probe(text) });
-    expect(verdict).toMatchObject({ kind: 'failed', ownFault: true, wasSeenWell: true });
+    expect(verdict).toMatchObject({ kind: 'failed', ownFault: true, wasRunningAtFirst: true });
     expect(verdict).toHaveProperty('reason', expect.stringContaining(`its health probe ${reason}`));
     expect(JSON.stringify(verdict)).not.toContain('hunter2');
     expect(tookMs).toBeGreaterThanOrEqual(70_000);
@@ -189,7 +189,7 @@ describe('passGate()', () => {
       kind: 'failed',
       reason: 'its health probe tcp://:80 cannot be asked: the engine is on another host',
       ownFault: false,
-      wasSeenWell: true,
+      wasRunningAtFirst: true,
     });
   });
 

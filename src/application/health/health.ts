@@ -16,12 +16,12 @@ import { askProbe, titleOfProbe, whyNotAskable } from './probe.ts';
 
 export type GateVerdict =
   | { readonly kind: 'passed' }
-  /** `ownFault`: this wait has seen no outside cause. `wasSeenWell`: the container was up at the first inspection. */
+  /** `ownFault`: this wait has seen no outside cause. `wasRunningAtFirst`: the container was up at the first inspection. */
   | {
       readonly kind: 'failed';
       readonly reason: string;
       readonly ownFault: boolean;
-      readonly wasSeenWell: boolean;
+      readonly wasRunningAtFirst: boolean;
     };
 
 export type GateOptions = {
@@ -53,7 +53,7 @@ export async function passGate(
   const restarts = restartsBefore ?? first.restartCount;
   const policy = stopAndHealthPolicyOf(first, settings);
   const stopAndHealth = { ...policy, ignoresHealthcheck: policy.ignoresHealthcheck || ignoresHealthcheck };
-  const wasSeenWell = isAlive(first.state.status);
+  const wasRunningAtFirst = isAlive(first.state.status);
   const info = await engine.info();
   const alreadyUpMs = upSince(info, first);
   const begunAt = clock.monotonicMs();
@@ -61,7 +61,7 @@ export async function passGate(
   const unaskable = await whyNotAskable(outside, healthProbe, first);
   if (unaskable !== undefined) {
     const reason = `its ${titleOfProbe(healthProbe)} cannot be asked: ${unaskable.why}`;
-    return { kind: 'failed', reason, ownFault: false, wasSeenWell };
+    return { kind: 'failed', reason, ownFault: false, wasRunningAtFirst };
   }
   const runHealthcheck = info.abilities.probesHealth ? undefined : createHealthcheckRuns(outside, first);
   const windowMs = Math.max(0, stopAndHealth.gateWindowMs - alreadyUpMs);
@@ -75,10 +75,10 @@ export async function passGate(
   const pauses = createGatePauses(outside, id, signal);
   try {
     for (let container: Container | undefined = first; ; container = await engine.inspectContainer(id)) {
-      if (container === undefined) return removesItself(first) ? { ...endedAndGone, wasSeenWell } : vanished;
+      if (container === undefined) return removesItself(first) ? { ...endedAndGone, wasRunningAtFirst } : vanished;
       if (mayEnd && hasDoneItsWork(container)) return { kind: 'passed' };
       const failure = failureOf(container, first, restarts);
-      if (failure !== undefined) return { kind: 'failed', ...failure, wasSeenWell };
+      if (failure !== undefined) return { kind: 'failed', ...failure, wasRunningAtFirst };
       const elapsedMs = clock.monotonicMs() - begunAt;
       const { health } = container.state;
       const isUnwell = !stopAndHealth.ignoresHealthcheck && (health === 'starting' || health === 'unhealthy');
@@ -96,12 +96,12 @@ export async function passGate(
           lastAnswer === undefined ? 'it did not become healthy' : `its ${titleOfProbe(healthProbe)} did not pass`;
         const why = lastAnswer === undefined ? unhealthyWords(container) : `: ${lastAnswer}`;
         const reason = `${what} within ${Math.round((deadlineMs + alreadyUpMs) / 1000)} s${why}`;
-        return { kind: 'failed', reason, ownFault: true, wasSeenWell };
+        return { kind: 'failed', reason, ownFault: true, wasRunningAtFirst };
       }
       const isPolled = isUnwell && runHealthcheck !== undefined;
       const remaining = { leftOfWindowMs: windowMs - elapsedMs, leftMs: deadlineMs - elapsedMs };
       await pauses.next({ ...remaining, isProbing: isWell, isPolled });
-      if (signal?.aborted) return { ...calledOff, wasSeenWell };
+      if (signal?.aborted) return { ...calledOff, wasRunningAtFirst };
     }
   } finally {
     pauses.close();
@@ -149,7 +149,7 @@ export const vanished: GateVerdict = {
   kind: 'failed',
   reason: 'somebody removed it',
   ownFault: false,
-  wasSeenWell: false,
+  wasRunningAtFirst: false,
 };
 
 type Failure = { readonly reason: string; readonly ownFault: boolean };

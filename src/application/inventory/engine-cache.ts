@@ -50,7 +50,7 @@ export function createEngineCache(
   const { signal } = closing;
   const changes = createChanges();
   const addAll = () => changes.add('all');
-  const trust = createListingStaleness(clock, addAll);
+  const staleness = createListingStaleness(clock, addAll);
   const reader = createListingReader(outside);
   let listing: EngineListing | undefined;
   let engineVersion: string | undefined;
@@ -88,7 +88,7 @@ export function createEngineCache(
       if (event.kind === 'connected') {
         isGone = false;
         retries = 0;
-        trust.noteConnected();
+        staleness.noteConnected();
         reached.abort();
         void readVersion();
       }
@@ -103,7 +103,7 @@ export function createEngineCache(
   function noteBreak(failure?: unknown): void {
     const wasGone = isGone;
     isGone = failure instanceof ServiceError && failure.code === 'engine-unreachable';
-    trust.noteBreak();
+    staleness.noteBreak();
     if (wasGone && !isGone) reached.abort();
   }
 
@@ -137,14 +137,14 @@ export function createEngineCache(
       endedMs = clock.monotonicMs();
       tookMs = endedMs - beganMs;
       if (failure === undefined) {
-        trust.noteRead();
+        staleness.noteRead();
         onAnswer(undefined);
         if (isFailing) log.info('The engine can be listed again');
         isFailing = false;
         retries = 0;
         continue;
       }
-      trust.noteFailure(failure.error);
+      staleness.noteFailure(failure.error);
       onAnswer(failure.error);
       if (!isFailing) log.warn('The engine cannot be listed', { error: describeError(failure.error) });
       isFailing = true;
@@ -179,7 +179,7 @@ export function createEngineCache(
     },
     listing: () => listing,
     engineVersion: () => engineVersion,
-    failure: trust.failure,
+    failure: staleness.failure,
     close: async () => {
       closing.abort();
       await following;
@@ -268,16 +268,16 @@ function engineSilent(): ServiceError {
  * after its call. At the end of the process `pause` resolves early, and `isOver` is true.
  */
 function createDelayedRechecks(pause: () => Promise<void>, isOver: () => boolean): (read: () => void) => void {
-  let ripe: (() => void)[] = [];
+  let due: (() => void)[] = [];
   let fresh: (() => void)[] = [];
   let isWaiting = false;
 
   async function serve(): Promise<void> {
     isWaiting = true;
-    while (ripe.length + fresh.length > 0 && !isOver()) {
+    while (due.length + fresh.length > 0 && !isOver()) {
       await pause();
-      for (const read of ripe) read();
-      [ripe, fresh] = [fresh, []];
+      for (const read of due) read();
+      [due, fresh] = [fresh, []];
     }
     isWaiting = false;
   }

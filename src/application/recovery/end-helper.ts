@@ -62,7 +62,7 @@ async function concludeHelper(
   const { container, order } = helper;
   // The helper may be writing its last lines. Engines that cannot change policies would restart it forever.
   if (isAlive(container.status)) await engine.waitUntilStopped(container.id, lastMomentsMs);
-  const words = await lastWordsOf(outside, container.id);
+  const words = await logTailOf(outside, container.id);
   if ((await dismissHelper(outside, helper)) !== undefined) return;
   const reading = holder && readJournal(holder.labels);
   const isFinished = reading?.kind === 'journal' && reading.journal.transaction === order.transaction;
@@ -88,7 +88,7 @@ async function concludeHelper(
 const lastMomentsMs = 10_000;
 
 /** The end of its log; empty if it cannot be read. */
-async function lastWordsOf({ engine }: Outside, id: string): Promise<string> {
+async function logTailOf({ engine }: Outside, id: string): Promise<string> {
   try {
     const log = await engine.containerLogs(id, { tail: 5 });
     return logTail(log, (await engine.inspectContainer(id))?.settings.Config.Env ?? []);
@@ -122,7 +122,7 @@ export async function whyHelperKept(
   const hasBegun = holder?.id !== order.oldId;
   const isOverdue = waitedMs > (hasBegun ? maxTransactionMs : maxTakeUpMs);
   if (isAlive(container.status) && !isOverdue) return `its helper "${container.name}" is updating it`;
-  const words = await lastWordsOf(outside, container.id);
+  const words = await logTailOf(outside, container.id);
   const why = await dismissHelper(outside, helper);
   const fields = { helper: container.name, status: container.status, log: words };
   const which = order.waiting === undefined ? 'Upkeep itself' : quoted(order.name);

@@ -67,8 +67,8 @@ export async function cleanUpImages(
       const reference = references.get(container.id);
       return reference === undefined ? [] : [{ ...container, reference }];
     });
-    const believed = [...successors, ...predecessors].filter((one) => isSealed(outside, one));
-    return [...superseded, ...supersededImages(believed, containers, images)];
+    const sealed = [...successors, ...predecessors].filter((one) => isSealed(outside, one));
+    return [...superseded, ...supersededImages(sealed, containers, images)];
   });
 }
 

@@ -244,7 +244,7 @@ export function createFactsReader(options: TransactOptions): (before: Transactio
             outside.log.error('the state of a transaction could not be read', { error });
           return { memory: addReason(memory, describeError(error)), facts: undefined };
         }
-        memory = { ...memory, undisturbed: new Set() };
+        memory = { ...memory, withoutOutsideChange: new Set() };
         const level = attempt === longSilence ? 'warn' : 'debug';
         outside.log[level]('The engine does not answer, and the update waits for it', { error: error.message });
         await pause(stoppedAtMs === undefined ? backoffMs(attempt) : Math.min(backoffMs(attempt), stoppingPauseMs));
@@ -435,9 +435,9 @@ const alreadyNoticedMs = 50;
 /** The outcome of the step in which a successor has ended. */
 export function outcomeOfEnd(
   { id, reason, ownFault }: Pick<FirstToEnd, 'id' | 'reason' | 'ownFault'>,
-  wasSeenWell: boolean,
+  wasRunningAtFirst: boolean,
 ): StepOutcome {
   return ownFault
-    ? { kind: 'fault', id, message: reason, wasSeenWell }
+    ? { kind: 'fault', id, message: reason, wasRunningAtFirst }
     : { kind: 'refused', status: 404, message: reason };
 }

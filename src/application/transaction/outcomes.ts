@@ -103,9 +103,9 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
   const untried: ContainerOutcome = { ...base, outcome: result.busy ? 'deferred' : 'failed', reason };
   if (result.result === 'undone' && result.parked !== 'any' && !result.parked.has(id)) return untried;
   // Another updater may have begun to update it as soon as it was back.
-  const isTakenUp = result.result === 'undone' && facts?.nameHeldBy === 'rival';
+  const isWithRival = result.result === 'undone' && facts?.nameHeldBy === 'rival';
   const isBack = facts?.old?.place === 'name' && (isAlive(facts.old.status) || !facts.wasRunning);
-  const restored = facts !== undefined && (isBack || isTakenUp);
+  const restored = facts !== undefined && (isBack || isWithRival);
   if (result.result === 'undone' && hasNoWayBack) return failed(stays);
   if (facts !== undefined && facts.old === undefined && facts.new === undefined && facts.nameHeldBy === 'nobody')
     return failed(whyGone(result.refusals.get(stepKey({ kind: 'autoRemoveReplica', member: index }))));

@@ -268,7 +268,9 @@ async function startContainer(context: StepContext, { id }: StepOf<'start'>): Pr
   const state = (await engine.inspectContainer(id))?.state;
   const isNoted = state !== undefined && commandExitCodes.includes(state.exitCode) && state.error !== '';
   const message = `it cannot be started: ${outcome.message}`;
-  return isNoted || outcome.commandUnusable === true ? { kind: 'fault', id, message, wasSeenWell: true } : outcome;
+  return isNoted || outcome.commandUnusable === true
+    ? { kind: 'fault', id, message, wasRunningAtFirst: true }
+    : outcome;
 }
 
 async function startInItsNetworks(context: StepContext, id: string): Promise<CallOutcome> {
@@ -360,7 +362,7 @@ async function passGates(
   { ids }: StepOf<'gate'>,
 ): Promise<Performed> {
   const callOff = new AbortController();
-  const seenWell = new Set<string>();
+  const runningAtFirst = new Set<string>();
   let failure: { readonly id: string; readonly verdict: FailedGate } | undefined;
   let isLeft = false;
   const leave = async () => {
@@ -390,7 +392,7 @@ async function passGates(
           if (ids.length === 1) transaction.readBefore.set(id, { container, untilMs });
         },
       });
-      if (verdict.kind === 'passed' || verdict.wasSeenWell) seenWell.add(id);
+      if (verdict.kind === 'passed' || verdict.wasRunningAtFirst) runningAtFirst.add(id);
       if (verdict.kind !== 'failed' || isLeft) return;
       failure ??= { id, verdict };
       callOff.abort();
@@ -401,10 +403,10 @@ async function passGates(
     const reason = await whyDoorClosed?.();
     return reason === undefined || id === undefined
       ? { kind: 'done' }
-      : outcomeOfEnd({ id, ownFault: true, reason }, seenWell.has(id));
+      : outcomeOfEnd({ id, ownFault: true, reason }, runningAtFirst.has(id));
   }
   if (failure === undefined) return { kind: 'left' };
-  return await blame({ outside, transaction }, failure, seenWell);
+  return await blame({ outside, transaction }, failure, runningAtFirst);
 }
 
 /** `docker stop` kills a process after 10 s, and the end of a run needs some of them. */
@@ -425,8 +427,8 @@ async function blame(
   const isSame = first?.id === id && !first.isGone && !autoRemoves && first.ownFault === verdict.ownFault;
   if (first !== undefined && !isSame) return outcomeOfEnd(first, seenWell.has(first.id));
   const isEnded = verdict === vanished && autoRemoves;
-  const { ownFault, reason, wasSeenWell } = isEnded ? { ...endedAndGone, wasSeenWell: false } : verdict;
-  return outcomeOfEnd({ id, ownFault, reason }, wasSeenWell);
+  const { ownFault, reason, wasRunningAtFirst } = isEnded ? { ...endedAndGone, wasRunningAtFirst: false } : verdict;
+  return outcomeOfEnd({ id, ownFault, reason }, wasRunningAtFirst);
 }
 
 /** The gate of a job that other containers wait for. It passes when the job has exited with code 0. */
@@ -440,16 +442,16 @@ async function passCompletion(
   const first = await engine.inspectContainer(id);
   if (first === undefined) return vanished;
   const limitMs = stopAndHealthPolicyOf(first, settings).gateTimeoutMs ?? maxWorkMs;
-  const wasSeenWell = isAlive(first.state.status);
+  const wasRunningAtFirst = isAlive(first.state.status);
   try {
     await engine.waitUntilStopped(id, limitMs, signal);
   } catch (error) {
-    if (signal?.aborted) return { ...calledOff, wasSeenWell };
+    if (signal?.aborted) return { ...calledOff, wasRunningAtFirst };
     throw error;
   }
   const { state } = (await engine.inspectContainer(id)) ?? {};
   if (state === undefined) return vanished;
-  const failed = (reason: string): GateVerdict => ({ kind: 'failed', reason, ownFault: true, wasSeenWell });
+  const failed = (reason: string): GateVerdict => ({ kind: 'failed', reason, ownFault: true, wasRunningAtFirst });
   if (isAlive(state.status)) return failed(`its work was not done within ${formatDuration(limitMs)}`);
   return state.exitCode === 0 ? { kind: 'passed' } : failed(`its work ended with code ${state.exitCode}`);
 }

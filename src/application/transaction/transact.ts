@@ -190,7 +190,7 @@ async function causeOfEnd(
   if (!hasLostSuccessor(memory, facts)) return memory;
   const first = await firstToEnd(outside, { members: transaction.members, successors: new Map(memory.successorIds) });
   if (first === undefined) return noteLostSuccessors(memory, facts);
-  const isItsOwn = first.ownFault && memory.undisturbed.has(first.id);
+  const isItsOwn = first.ownFault && memory.withoutOutsideChange.has(first.id);
   const reason = first.ownFault ? `the new version of "${first.name}" failed: ${first.reason}` : first.reason;
   return { ...(isItsOwn ? noteFailure(memory, first.id, facts) : memory), reason };
 }

@@ -25,15 +25,15 @@ type RemainsVerdict = {
 
 export function judgeRemains(remains: Remains): RemainsVerdict {
   const unconfirmed = new Map<string, UnconfirmedContainer>();
-  const believed: JournaledContainer[] = [];
+  const confirmed: JournaledContainer[] = [];
   for (const carrier of remains.carriers) {
     const { id, name } = carrier.container;
     const verdict = judgeContainer(carrier, remains);
-    if (verdict === 'believed') believed.push(carrier);
-    else if (verdict !== 'over') unconfirmed.set(id, { name, ...verdict });
+    if (verdict === 'confirmed') confirmed.push(carrier);
+    else if (verdict !== 'finished') unconfirmed.set(id, { name, ...verdict });
   }
-  const chosen = chooseOnePerPart(believed);
-  for (const { container } of believed.filter((one) => !chosen.includes(one)))
+  const chosen = chooseOnePerPart(confirmed);
+  for (const { container } of confirmed.filter((one) => !chosen.includes(one)))
     unconfirmed.set(container.id, {
       name: container.name,
       reason: 'claims the part of another container in the same update',
@@ -66,10 +66,10 @@ function idsOf({ oldId, successor, autoRemoveReplica }: ConfirmedMember): readon
 }
 
 /**
- * `over`: history without effect, not reported. Otherwise the reason why it is not confirmed, which follows the
+ * `finished`: history without effect, not reported. Otherwise the reason why it is not confirmed, which follows the
  * carrier's name.
  */
-type Verdict = 'believed' | 'over' | { readonly reason: string };
+type Verdict = 'confirmed' | 'finished' | { readonly reason: string };
 
 /** The verdict on one container with a journal, from the facts of the engine about it. */
 function judgeContainer(
@@ -84,19 +84,19 @@ function judgeContainer(
   if (journal.role === 'standin' && old !== undefined && !removesItself(old))
     return { reason: 'claims to stand in for a container without --rm' };
   if (!isInPlace(container.name, journal) && !isMarked)
-    return old === undefined ? 'over' : { reason: 'has a name that does not match its journal' };
+    return old === undefined ? 'finished' : { reason: 'has a name that does not match its journal' };
   if (isExcluded(old ?? container)) return { reason: 'is disabled by its label, so no update of it can have begun' };
-  if (isMarked) return 'believed';
+  if (isMarked) return 'confirmed';
   if (old !== undefined && parseKeptName(old.name) !== undefined)
     return { reason: `claims to replace "${old.name}", which is kept` };
   if (ofOld.length > 0) return { reason: 'claims a container that another update has marked as its own' };
   if (old !== undefined) {
     const reason = whyUnconfirmed(container, journal, old, given);
-    return reason === undefined ? 'believed' : { reason };
+    return reason === undefined ? 'confirmed' : { reason };
   }
-  if (container.name === journal.name) return 'over';
-  if (journal.role === 'standin' && given?.role === 'drop') return 'believed';
-  if (given?.role === 'bad' && carriers.some((other) => standsInPlace(other, journal))) return 'believed';
+  if (container.name === journal.name) return 'finished';
+  if (journal.role === 'standin' && given?.role === 'drop') return 'confirmed';
+  if (given?.role === 'bad' && carriers.some((other) => standsInPlace(other, journal))) return 'confirmed';
   return { reason: 'claims to replace a container that is gone, and nothing shows that Upkeep made it' };
 }
 
@@ -168,9 +168,9 @@ function isOfSameRepository(before: string, reference: string): boolean {
  * carrier exists, so the oldest carrier is the honest one. Of several transactions on one old container the most
  * advanced counts.
  */
-function chooseOnePerPart(believed: readonly JournaledContainer[]): readonly JournaledContainer[] {
+function chooseOnePerPart(confirmed: readonly JournaledContainer[]): readonly JournaledContainer[] {
   const chosen = new Map<string, JournaledContainer>();
-  for (const carrier of believed.toSorted(byProgress)) {
+  for (const carrier of confirmed.toSorted(byProgress)) {
     const { oldId, role } = carrier.journal;
     const key = `${role} ${oldId}`;
     const rival = chosen.get(`${role === 'successor' ? 'standin' : 'successor'} ${oldId}`);

@@ -567,7 +567,7 @@ function recovering(): ExecutionMemory {
     proven: new Set(),
     hooked: new Set(),
     stopsInDoubt: 'any',
-    outwaited: new Set(),
+    stopTimedOut: new Set(),
     pruned: new Set(),
     givenUp: new Set(),
   };
@@ -747,7 +747,7 @@ function explore(
       [...life.memory.filled],
       [...life.memory.compared],
       [...life.memory.hooked],
-      [...life.memory.outwaited],
+      [...life.memory.stopTimedOut],
       [...life.memory.givenUp],
       [...(life.memory.stopsInDoubt === 'any' ? ['any'] : life.memory.stopsInDoubt)],
       life.cuts,
@@ -918,7 +918,7 @@ function futures(life: Life): Life[] {
   if (step.kind === 'waitOutPendingStop') {
     branch('waitOutPendingStop', (world) => {
       if (world.old?.dying) die(world.old);
-      return { ...life.memory, outwaited: new Set(['old']) };
+      return { ...life.memory, stopTimedOut: new Set(['old']) };
     });
     return next;
   }

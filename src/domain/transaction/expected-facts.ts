@@ -123,13 +123,13 @@ export function continueHandOver(
   memory: TransactionMemory,
   { members }: Pick<TransactionFacts, 'members'>,
 ): TransactionMemory {
-  if (memory.mode !== 'finish-as-helper' || memory.isTakenUp) return memory;
+  if (memory.mode !== 'finish-as-helper' || memory.hasResumed) return memory;
   const isPrepared = members.every(({ old, new: successor }) => old?.place === 'name' && successor?.place === 'new');
-  if (!isPrepared) return { ...memory, isTakenUp: true };
+  if (!isPrepared) return { ...memory, hasResumed: true };
   const successorIds = members.flatMap(({ new: successor }) => successor?.id ?? []);
   return {
     ...memory,
-    isTakenUp: true,
+    hasResumed: true,
     direction: 'forward',
     filled: withOne(memory.filled, ...successorIds),
     compared: withOne(memory.compared, ...successorIds),
@@ -152,7 +152,7 @@ export function noteLostSuccessors(memory: TransactionMemory, facts: Transaction
   let known = memory;
   for (const { oldId, new: successor, autoRemoves } of facts.members) {
     const successorId = known.successorIds.get(oldId) ?? '';
-    const isOwnEnd = successor === undefined && autoRemoves && known.undisturbed.has(successorId);
+    const isOwnEnd = successor === undefined && autoRemoves && known.withoutOutsideChange.has(successorId);
     if (isOwnEnd) known = noteFailure(known, successorId, facts);
   }
   return known;

@@ -153,7 +153,7 @@ export type ExecutionMemory = {
   /** Ids of old containers that the engine may still be stopping after the call has ended. */
   readonly stopsInDoubt: 'any' | ReadonlySet<string>;
   /** Ids of old containers that were watched for the longest duration of a pending stop. */
-  readonly outwaited: ReadonlySet<string>;
+  readonly stopTimedOut: ReadonlySet<string>;
   /** Ids of old containers that a prune has removed, and that must come back. */
   readonly pruned: ReadonlySet<string>;
   /** `stepKey`s of steps that failed too often to be tried again now. */

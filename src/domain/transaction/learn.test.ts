@@ -39,7 +39,7 @@ const outcomes: readonly StepOutcome[] = [
   { kind: 'noop' },
   { kind: 'refused', status: 409, message: 'no' },
   { kind: 'unknown', message: 'gone' },
-  { kind: 'fault', id: 'new', message: 'it crashed', wasSeenWell: true },
+  { kind: 'fault', id: 'new', message: 'it crashed', wasRunningAtFirst: true },
   { kind: 'declined', message: 'not now', deferred: true },
   { kind: 'warned', message: 'too late' },
 ];
@@ -111,14 +111,14 @@ test('a container is ours once it may have been parked, and not when the engine 
 
 test('any lost answer ends the calm of all successors, because the engine may have been restarted', () => {
   const { memory } = learned({ kind: 'start', id: 'new' }, { kind: 'done' });
-  expect(memory.undisturbed).toEqual(new Set(['new']));
+  expect(memory.withoutOutsideChange).toEqual(new Set(['new']));
   const unsure = learn(
     memory,
     decision({ kind: 'stop', id: 'old' }, 'stopping'),
     { kind: 'unknown', message: '' },
     factsFor(memory),
   );
-  expect(unsure.memory.undisturbed).toEqual(new Set());
+  expect(unsure.memory.withoutOutsideChange).toEqual(new Set());
 });
 
 test('the log of a successor that cannot be started is asked for, and a step that may succeed later is paced', () => {

@@ -28,7 +28,7 @@ export type TransactionMemory = ExecutionMemory & {
   readonly isRehearsed: boolean;
   readonly wasTagMoved: boolean;
   /** A helper has decided once whether to continue forward. */
-  readonly isTakenUp: boolean;
+  readonly hasResumed: boolean;
   /** Whether any container was stopped. */
   readonly stopped: boolean;
   /** Whether any container was started. */
@@ -39,7 +39,7 @@ export type TransactionMemory = ExecutionMemory & {
   readonly attempts: ReadonlyMap<string, number>;
   readonly refusals: ReadonlyMap<string, string>;
   /** Ids of successors that were started here, and that nothing from outside has affected since. */
-  readonly undisturbed: ReadonlySet<string>;
+  readonly withoutOutsideChange: ReadonlySet<string>;
   /** The last id of each successor. This map and the following ones have the old container's id as their key. */
   readonly successorIds: ReadonlyMap<string, string>;
   /** The engine's timestamps: the last end of each old container, and the start of each successor. */
@@ -67,20 +67,20 @@ export function beginMemory(mode: TransactionMode): TransactionMemory {
     compared: new Set(),
     proven: new Set(),
     hooked: new Set(),
-    outwaited: new Set(),
+    stopTimedOut: new Set(),
     pruned: new Set(),
     givenUp: new Set(),
     reason: '',
     busy: false,
     isRehearsed: false,
     wasTagMoved: false,
-    isTakenUp: false,
+    hasResumed: false,
     stopped: false,
     hasStarted: false,
     mayHaveCreated: !isUpdate,
     attempts: new Map(),
     refusals: new Map(),
-    undisturbed: new Set(),
+    withoutOutsideChange: new Set(),
     successorIds: new Map(),
     endedAt: new Map(),
     startedAt: new Map(),
@@ -177,8 +177,9 @@ export function learn(
 }
 
 function noteEffect(before: TransactionMemory, step: Step, outcome: StepOutcome): TransactionMemory {
-  const memory: TransactionMemory = outcome.kind === 'unknown' ? { ...before, undisturbed: new Set() } : before;
-  const { parked, stopsInDoubt, undisturbed } = memory;
+  const memory: TransactionMemory =
+    outcome.kind === 'unknown' ? { ...before, withoutOutsideChange: new Set() } : before;
+  const { parked, stopsInDoubt, withoutOutsideChange } = memory;
   const isDone = outcome.kind === 'done' || outcome.kind === 'noop';
   const mayBeDone = outcome.kind !== 'refused';
   switch (step.kind) {
@@ -195,11 +196,11 @@ function noteEffect(before: TransactionMemory, step: Step, outcome: StepOutcome)
       return { ...memory, stopped: memory.stopped || mayBeDone, stopsInDoubt: doubts };
     }
     case 'start': {
-      const started = outcome.kind === 'done' ? withOne(undisturbed, step.id) : undisturbed;
-      return { ...memory, hasStarted: memory.hasStarted || mayBeDone, undisturbed: started };
+      const started = outcome.kind === 'done' ? withOne(withoutOutsideChange, step.id) : withoutOutsideChange;
+      return { ...memory, hasStarted: memory.hasStarted || mayBeDone, withoutOutsideChange: started };
     }
     case 'waitOutPendingStop':
-      return outcome.kind === 'done' ? { ...memory, outwaited: withOne(memory.outwaited, step.id) } : memory;
+      return outcome.kind === 'done' ? { ...memory, stopTimedOut: withOne(memory.stopTimedOut, step.id) } : memory;
     case 'hook': {
       const hasRun = outcome.kind === 'done' || outcome.kind === 'warned';
       return hasRun ? { ...memory, hooked: withOne(memory.hooked, step.id) } : memory;
@@ -243,8 +244,8 @@ function failForward(
       ...(step.kind === 'start' && { logOf: step.id }),
     };
   }
-  const { id, message, wasSeenWell } = outcome;
-  const isItsOwn = wasSeenWell || memory.undisturbed.has(id);
+  const { id, message, wasRunningAtFirst } = outcome;
+  const isItsOwn = wasRunningAtFirst || memory.withoutOutsideChange.has(id);
   const noted = isItsOwn ? noteFailure(memory, id, seen) : memory;
   const reason = `the new version of "${nameOf(seen, id)}" failed: ${message}`;
   return { memory: beginRollback(noted, { reason, busy: false }), logOf: id };
@@ -344,7 +345,7 @@ export type StepOutcome =
       readonly id: string;
       readonly message: string;
       /** Whether it was up at the first inspection. If not, a restarted engine may have ended it. */
-      readonly wasSeenWell: boolean;
+      readonly wasRunningAtFirst: boolean;
     }
   | HookAnswer;
 

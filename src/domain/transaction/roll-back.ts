@@ -146,9 +146,9 @@ function isOursToReturn(member: MemberFacts, memory: ExecutionMemory): boolean {
 
 export function waitOutPendingStop(
   { old, wasRunning }: MemberFacts,
-  { stopsInDoubt, outwaited }: ExecutionMemory,
+  { stopsInDoubt, stopTimedOut }: ExecutionMemory,
 ): Step | false {
-  if (old === undefined || !wasRunning || !isAlive(old.status) || outwaited.has(old.id)) return false;
+  if (old === undefined || !wasRunning || !isAlive(old.status) || stopTimedOut.has(old.id)) return false;
   return (stopsInDoubt === 'any' || stopsInDoubt.has(old.id)) && { kind: 'waitOutPendingStop', id: old.id };
 }
 
