@@ -1,8 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
+/** The usual second is too short on a machine where other suites run at the same time. */
+const patient = { expect: { poll: { timeout: 10_000 } } };
+
 /** Tests that share the lab's engine take turns; what they wait for takes real time. */
-const inLab = { fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000 };
+const inLab = { ...patient, fileParallelism: false, testTimeout: 60_000, hookTimeout: 60_000 };
 
 /**
  * One project per kind of test. `unit` needs nothing but Node; the others want the lab, which
@@ -24,7 +27,9 @@ export default defineConfig({
           isolate: false,
           pool: 'threads',
           maxWorkers: availableParallelism(),
-          testTimeout: 20_000,
+          ...patient,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
       { test: { name: 'contract', include: ['test/contract/**/*.test.ts'], ...inLab } },
@@ -33,7 +38,7 @@ export default defineConfig({
       { test: { name: 'browser', include: ['test/browser/**/*.test.ts'], ...inLab } },
       { test: { name: 'screenshots', include: ['test/browser/screenshots.ts'], ...inLab } },
       { test: { name: 'proxies', include: ['test/proxies/**/*.test.ts'], ...inLab } },
-      { test: { name: 'notify', include: ['test/notify/**/*.test.ts'], testTimeout: 30_000 } },
+      { test: { name: 'notify', include: ['test/notify/**/*.test.ts'], ...patient, testTimeout: 30_000 } },
       { test: { name: 'faults', include: ['test/faults/**/*.test.ts'], ...inLab, testTimeout: 120_000 } },
       { test: { name: 'failures', include: ['test/failures/**/*.test.ts'], ...inLab, testTimeout: 120_000 } },
       { test: { name: 'swarm', include: ['test/swarm/**/*.test.ts'], ...inLab, testTimeout: 180_000 } },
