@@ -1,5 +1,5 @@
 import { isImageId, readContainerReference, type ContainerReference } from '../../domain/check/container-reference.ts';
-import { createImageRule, scopeInForce } from '../../domain/check/watch-rules.ts';
+import { createImageRule, effectiveScope } from '../../domain/check/watch-rules.ts';
 import {
   selectContainers,
   selectByImage,
@@ -68,7 +68,7 @@ export function createSelectContainers(
     const containers = [...listing.containers, ...services.map(summaryOfService)];
     const imageLabelsOf = withoutImages(services, imageLabelsIn(images));
     warnAboutUpdaters(containers, imageLabelsOf);
-    const scope = scopeInForce({ ...settings, containers, imageLabelsOf, ownId: instance.containerId });
+    const scope = effectiveScope({ ...settings, containers, imageLabelsOf, ownId: instance.containerId });
     const { watched, unwatched } = selectContainers(containers, { ...settings, scope }, imageLabelsOf);
     const updates = unfinishedUpdates(containers, instance, transactionMarksOf(listing.listedImages));
     const held = selectContainers(
@@ -231,7 +231,7 @@ export function createUpdaterWarnings(
   const isFirst = createFirstTimes(1000);
   const ownId = instance.containerId;
   return (containers, imageLabelsOf = () => ({})) => {
-    const scope = scopeInForce({ scope: settings.scope, containers, imageLabelsOf, ownId });
+    const scope = effectiveScope({ scope: settings.scope, containers, imageLabelsOf, ownId });
     for (const { container, warning } of otherUpdaters({ containers, imageLabelsOf, ownId, scope }))
       if (isFirst(container.id)) log.warn(warning, { container: container.name });
   };

@@ -17,7 +17,7 @@ import {
   type UnwatchedTracked,
 } from '../../domain/inventory.ts';
 import { labelsOfImage, noImageLabels, type ImageLabelsOf } from '../../domain/container/lookup.ts';
-import { createImageRule, scopeInForce } from '../../domain/check/watch-rules.ts';
+import { createImageRule, effectiveScope } from '../../domain/check/watch-rules.ts';
 import type { Instance, Seal } from '../../domain/outside/outside.ts';
 import {
   createSelector,
@@ -68,7 +68,7 @@ export function createInventory(parts: InventoryParts): () => Inventory {
 
   /** Without an option, the scope comes from our own container, which is known after the first listing. */
   function followScope(containers: readonly ContainerSummary[], imageLabelsOf: ImageLabelsOf): void {
-    const inForce = scopeInForce({ ...settings, containers, imageLabelsOf, ownId });
+    const inForce = effectiveScope({ ...settings, containers, imageLabelsOf, ownId });
     if (inForce === scope) return;
     scope = inForce;
     select = createSelector({ ...settings, scope });
@@ -253,7 +253,7 @@ export function createUnwatched({
     const byId = new Map(images.map((image) => [image.id, image]));
     const imageLabelsOf = ({ imageId }: { readonly imageId: string }) =>
       imageId === '' ? noImageLabels : labelsOfImage(byId.get(imageId));
-    const scope = scopeInForce({ ...settings, containers, imageLabelsOf, ownId });
+    const scope = effectiveScope({ ...settings, containers, imageLabelsOf, ownId });
     const selection = selectContainers(containers, { ...settings, scope }, imageLabelsOf);
     const watched = new Map(selection.watched.map((each) => [each.container.id, each]));
     const referenceOf = ({ container: { image: text, imageId }, wishes }: WatchedContainer) =>

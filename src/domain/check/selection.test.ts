@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { containerSummary, type SummaryParts } from '../../../test/support/scene/builders.ts';
 import { selectContainers, whyOptedOut } from './selection.ts';
-import { scopeInForce, type SelectionSettings } from './watch-rules.ts';
+import { effectiveScope, type SelectionSettings } from './watch-rules.ts';
 import { defaultSettings } from '../settings/effective-settings.ts';
 
 const unscoped: SelectionSettings = { ...defaultSettings, scope: '' };
@@ -148,7 +148,7 @@ describe('selectContainers()', () => {
   });
 });
 
-describe('scopeInForce()', () => {
+describe('effectiveScope()', () => {
   const updater = containerSummary('updater', { labels: { 'com.centurylinklabs.watchtower.scope': 'blue' } });
   const containers = [containerSummary('web', { labels: { 'upkeep.scope': 'green' } }), updater];
 
@@ -159,13 +159,13 @@ describe('scopeInForce()', () => {
     ['red', updater.id, 'red'],
     ['none', updater.id, ''],
     ['', updater.id, ''],
-  ])('scopeInForce() of %j, own container %j: %j', (scope, ownId, expected) => {
-    expect(scopeInForce({ scope, ownId, containers, imageLabelsOf })).toBe(expected);
+  ])('effectiveScope() of %j, own container %j: %j', (scope, ownId, expected) => {
+    expect(effectiveScope({ scope, ownId, containers, imageLabelsOf })).toBe(expected);
   });
 
   test("a label of the updater's own container that says none means unscoped", () => {
     const own = containerSummary('updater', { labels: { 'upkeep.scope': 'none' } });
-    expect(scopeInForce({ scope: undefined, ownId: own.id, containers: [own], imageLabelsOf })).toBe('');
+    expect(effectiveScope({ scope: undefined, ownId: own.id, containers: [own], imageLabelsOf })).toBe('');
   });
 });
 

@@ -163,7 +163,7 @@ type ScopeSource = {
  * The effective scope, empty for unscoped: the configured one (`none` means unscoped), else the scope of Upkeep's own
  * container.
  */
-export function scopeInForce({ scope, containers, imageLabelsOf, ownId }: ScopeSource): string {
+export function effectiveScope({ scope, containers, imageLabelsOf, ownId }: ScopeSource): string {
   if (scope !== undefined) return scope === 'none' ? '' : scope;
   const own = ownId === undefined ? undefined : containers.find(({ id }) => id === ownId);
   return (own && readLabels(own.labels, imageLabelsOf(own)).wishes.scope) ?? '';

@@ -79,7 +79,7 @@ export function joinVerdicts(
       reason: `${joined.reason}, but an update would run the job again`,
     };
   }
-  if (!retryFailed && !isRemembered(service, failures) && isTakenBack(service, joined)) {
+  if (!retryFailed && !isRemembered(service, failures) && isRolledBack(service, joined)) {
     const reason = `${joined.reason}, but the swarm has rolled its last update back: ${service.update?.message}`;
     return { ...joined, status: 'held', hold: 'failed', reason };
   }
@@ -119,7 +119,7 @@ type TaggedImage = Extract<ServiceImage, { kind: 'tagged' }>;
  * For a failure that could not be stored: the swarm rolled its last update back, and the tag still points at that
  * version. The swarm shows the version only if the rollback was requested.
  */
-function isTakenBack({ update, previous }: SwarmService, { latestDigest, newest }: Verdict): boolean {
+function isRolledBack({ update, previous }: SwarmService, { latestDigest, newest }: Verdict): boolean {
   if (update?.state !== 'rollback_completed') return false;
   // The digest of the index, or of its image for the nodes: see `planServices`.
   if (previous !== undefined) return [latestDigest, newest?.manifestDigest].includes(digestIn(previous.image));

@@ -451,7 +451,7 @@ describe('decide() under every interleaving of crashes', () => {
       const explored = explore(world, { direction: 'back', reopens: true });
       expect(explored.states).toBeGreaterThan(100);
       expect(explored.faults).toEqual([]);
-      expect(undisturbed(world, { direction: 'back', reopens: true })).toMatchObject({
+      expect(withoutOutsideChange(world, { direction: 'back', reopens: true })).toMatchObject({
         new: undefined,
         old: { name: 'web' },
       });
@@ -772,7 +772,7 @@ function withMemory(life: Life): Life {
 }
 
 /** The final state without any incident. */
-function undisturbed(begin: World, memory: Partial<ExecutionMemory>): World {
+function withoutOutsideChange(begin: World, memory: Partial<ExecutionMemory>): World {
   const world = copyOf(begin);
   const known = { ...recovering(), isRecovery: false, stopsInDoubt: new Set<string>(), ...memory };
   for (let steps = 0; steps < 30; steps += 1) {

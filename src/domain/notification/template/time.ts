@@ -1,3 +1,13 @@
+/** A time in a Go layout, an example that shows the reference time: https://pkg.go.dev/time#pkg-constants */
+export function formatMoment(moment: Moment, layout: string): string {
+  const clock = wallClock(moment);
+  return layout.replace(elements, (element) => (writers[element] ?? otherWriter(element))(clock, moment));
+}
+
+/** The longest first. `Jan` and `Mon` are parts of a word if a small letter follows. */
+const elements =
+  /January|Jan(?![a-z])|Monday|Mon(?![a-z])|MST|0[1-6]|002|15|1|2006|2|_2(?!006)|__2|3|4|5|PM|pm|-070000|-07:00:00|-0700|-07:00|-07|Z070000|Z07:00:00|Z0700|Z07:00|Z07|[.,](?:0+|9+)(?!\d)/g;
+
 export const monthNames = [
   'January',
   'February',
@@ -14,16 +24,6 @@ export const monthNames = [
 ] as const;
 
 export const weekdayNames = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const;
-
-/** A time in a Go layout, an example that shows the reference time: https://pkg.go.dev/time#pkg-constants */
-export function formatMoment(moment: Moment, layout: string): string {
-  const clock = wallClock(moment);
-  return layout.replace(elements, (element) => (writers[element] ?? otherWriter(element))(clock, moment));
-}
-
-/** The longest first. `Jan` and `Mon` are parts of a word if a small letter follows. */
-const elements =
-  /January|Jan(?![a-z])|Monday|Mon(?![a-z])|MST|0[1-6]|002|15|1|2006|2|_2(?!006)|__2|3|4|5|PM|pm|-070000|-07:00:00|-0700|-07:00|-07|Z070000|Z07:00:00|Z0700|Z07:00|Z07|[.,](?:0+|9+)(?!\d)/g;
 
 type Writer = (clock: WallClock, moment: Moment) => string;
 
