@@ -38,7 +38,7 @@ describeInBrowser('the page while things happen', () => {
     expect(touched.filter((name) => name !== 'vaultwarden' && !withButtons.includes(name))).toEqual(['rows', '']);
     expect(touched).toContain('vaultwarden');
     await expect.poll(() => groupOf(page, 'vaultwarden'), { timeout: 10_000 }).toBe('fine');
-    expect(await miscounted(page)).toEqual([]);
+    await expect.poll(() => miscounted(page), { timeout: 10_000 }).toEqual([]);
     await notice;
   });
 
@@ -48,9 +48,9 @@ describeInBrowser('the page while things happen', () => {
       .getByText(/^Failed; back on/)
       .waitFor();
     expect(await row(page, 'grafana').locator('.why').textContent()).toMatch(/exited with code 1/);
-    await page.locator('#lead').getByText('1 update was rolled back').waitFor();
+    await page.locator('#lead').getByText('1 update failed and was rolled back').waitFor();
     await expect.poll(() => groupOf(page, 'grafana'), { timeout: 10_000 }).toBe('wrong');
-    expect(await miscounted(page)).toEqual([]);
+    await expect.poll(() => miscounted(page), { timeout: 10_000 }).toEqual([]);
     await row(page, 'grafana')
       .locator('.c-state', { hasText: /healthy|running/ })
       .waitFor();
@@ -60,17 +60,17 @@ describeInBrowser('the page while things happen', () => {
     await stage.service.sandbox.control.stopContainer('loki');
     await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
     await row(page, 'loki').waitFor({ state: 'detached' });
-    expect(await miscounted(page)).toEqual([]);
+    await expect.poll(() => miscounted(page), { timeout: 10_000 }).toEqual([]);
     await stage.service.run('newcomer', 'traefik:v3');
     await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
     await row(page, 'newcomer').waitFor();
-    expect(await miscounted(page)).toEqual([]);
+    await expect.poll(() => miscounted(page), { timeout: 10_000 }).toEqual([]);
   });
 
   test('the history has the run with its outcome', async () => {
     await page.getByRole('link', { name: 'History' }).click();
     await page.locator('.run').first().waitFor();
-    expect(await page.locator('#runs-list').textContent()).toMatch(/failed and went back/);
+    expect(await page.locator('#runs-list').textContent()).toMatch(/failed and was rolled back/);
     await page.getByRole('link', { name: 'Containers', exact: true }).click();
   });
 
@@ -148,7 +148,7 @@ describeInBrowser('the place of a row', () => {
     await expect.poll(() => groupOf(page, 'vaultwarden'), { timeout: 10_000 }).toBe('ready');
     await page.keyboard.press('Escape');
     await page.locator('tr.row[data-name="vaultwarden"][data-bucket="held"]').waitFor();
-    expect(await miscounted(page)).toEqual([]);
+    await expect.poll(() => miscounted(page), { timeout: 10_000 }).toEqual([]);
     await page.close();
   });
 

@@ -1,6 +1,6 @@
 import type { ServiceEvent, ScanPurpose } from '../../domain/run/event.ts';
 import type { Log, Outside } from '../../domain/outside/outside.ts';
-import { summarise, type ContainerOutcome, type Origin, type Session, type Trigger } from '../../domain/run/session.ts';
+import { summarise, type ContainerOutcome, type Session, type Trigger } from '../../domain/run/session.ts';
 import { describeError } from '../../domain/text/errors.ts';
 
 /** An event in the history, without the large fields that only its run needs. */
@@ -130,7 +130,7 @@ export type AnnouncedRun = {
 export function announceRun(
   { clock, newId, publish }: Pick<Outside, 'clock' | 'newId' | 'publish'>,
   purpose: ScanPurpose,
-  { trigger = 'command', by }: Partial<Origin>,
+  { trigger = 'command', by }: Partial<Pick<Session, 'trigger' | 'by'>>,
   runId = newId(),
 ): AnnouncedRun {
   const [startedAtMs, beganMs] = [clock.nowMs(), clock.monotonicMs()];

@@ -6,8 +6,8 @@ import {
   type EngineRun,
   type EngineRuns,
   type ContainerOutcome,
+  type Session,
   type SessionSummary,
-  type Origin,
 } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import { printable } from '../../domain/text/printable.ts';
@@ -16,7 +16,7 @@ import { isJsonObject } from '../../domain/text/json.ts';
 /** History entry of an update run; checks leave none. */
 export type HistoryEntry = SessionSummary &
   EngineRuns &
-  Origin & {
+  Pick<Session, 'trigger' | 'by'> & {
     readonly runId: string;
     /** When it ended, milliseconds since the epoch. */
     readonly timestampMs: number;

@@ -1,5 +1,5 @@
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { ContainerOutcome, Origin, Session, OutcomeKind, Outcomes } from '../../domain/run/session.ts';
+import type { ContainerOutcome, Session, OutcomeKind, Outcomes } from '../../domain/run/session.ts';
 import { announceRun } from '../events/event-log.ts';
 import { defined } from '../../domain/text/plain-data.ts';
 import type { MadePlan, UpdatePlan } from '../../domain/plan/update-plan.ts';
@@ -23,7 +23,7 @@ import { recoverTransactions, type RecoveryOrder } from '../recovery/recover.ts'
 /** Runs an operation as a session: publishes its begin, its times and its end, also when it throws. */
 export async function runSession(
   outside: Pick<Outside, 'publish' | 'clock' | 'newId'>,
-  origin: Origin,
+  origin: Pick<Session, 'trigger' | 'by'>,
   work: (runId: string) => Promise<readonly ContainerOutcome[]>,
   runId?: string,
 ): Promise<Session> {

@@ -52,7 +52,7 @@ describe('a message about a run', () => {
       title: 'nas: api failed and was rolled back, job failed, web was updated',
       urgency: 'high',
       level: 'error',
-      text: `1 failed, 1 rolled back, 1 updated, 1 restarted, 1 skipped, 1 up to date of 6 containers, in 42s
+      text: `1 update failed, 1 failed and was rolled back, 1 updated, 1 restarted, 1 not updated, 1 up to date of 6 containers, in 42s
 
 Needs you:
 - job (acme/job:1): pull access denied
@@ -268,7 +268,7 @@ describe('the title', () => {
     ['nas: 3 were updated', [outcome('web', {}), outcome('db', {}), outcome('tv', {})]],
     ['nas: db failed, web was updated', [outcome('web', {}), outcome('db', { outcome: 'failed', reason: 'x' })]],
     ['nas: web has an update', [outcome('web', available)]],
-    ['nas: web waits', [outcome('web', { outcome: 'deferred', reason: 'too young' })]],
+    ['nas: web was deferred', [outcome('web', { outcome: 'deferred', reason: 'too young' })]],
     ['nas: tool could not be checked', [outcome('tool', { outcome: 'unknown', reason: 'denied' })]],
   ])('says the outcome: %s', (title, outcomes) => {
     expect(titleOf(outcomes)).toBe(title);
@@ -319,7 +319,7 @@ describe('a container that only has an update', () => {
         '  Release notes: https://github.com/acme/tv/releases',
     );
     expect(draft.markdown).toContain('1.2.0 → 1.3.0');
-    expect(draft.text).toMatch(/^1 with an update of 1 container, /);
+    expect(draft.text).toMatch(/^1 update ready of 1 container, /);
     expect(draft.sections?.[0]?.items[0]?.text).toContain('Release notes: https://github.com/acme/tv/releases');
   });
 

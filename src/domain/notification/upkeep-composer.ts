@@ -1,3 +1,4 @@
+import { words } from '../text/words.ts';
 import { formatDuration } from '../text/duration.ts';
 import { printable } from '../text/printable.ts';
 import {
@@ -103,18 +104,7 @@ function runDraft(
 }
 
 /** In the order of a summary. */
-const summaryWords: Readonly<Record<Kind, string>> = {
-  failed: 'failed',
-  rolled_back: 'rolled back',
-  unknown: 'could not be checked',
-  updated: 'updated',
-  went_back: 'went back',
-  restarted: 'restarted',
-  available: 'with an update',
-  skipped: 'skipped',
-  deferred: 'deferred',
-  fresh: 'up to date',
-};
+const summaryWords: Readonly<Record<Kind, string>> = { ...words.outcome, available: words.verdict.stale };
 
 /** `1 rolled back, 2 updated, 5 up to date of 8 containers, in 42s`. */
 function summaryOf({ containers, startedAtMs, endedAtMs }: RunFacts): string {
@@ -174,16 +164,16 @@ type Kind = OutcomeKind | 'available';
 
 /** In the order of a title. */
 const outcomes: Readonly<Record<Kind, Verbs>> = {
-  rolled_back: ['failed and was rolled back', 'failed and were rolled back'],
+  rolled_back: [words.outcome.rolled_back, 'failed and were rolled back'],
   failed: ['failed', 'failed'],
-  unknown: ['could not be checked', 'could not be checked'],
-  updated: ['was updated', 'were updated'],
-  went_back: ['went back', 'went back'],
-  restarted: ['was restarted', 'were restarted'],
+  unknown: [words.outcome.unknown, words.outcome.unknown],
+  updated: [`was ${words.outcome.updated}`, `were ${words.outcome.updated}`],
+  went_back: [words.outcome.went_back, words.outcome.went_back],
+  restarted: [`was ${words.outcome.restarted}`, `were ${words.outcome.restarted}`],
   available: ['has an update', 'have updates'],
-  deferred: ['waits', 'wait'],
-  skipped: ['was not updated', 'were not updated'],
-  fresh: ['is up to date', 'are up to date'],
+  deferred: [`was ${words.outcome.deferred}`, `were ${words.outcome.deferred}`],
+  skipped: [`was ${words.outcome.skipped}`, `were ${words.outcome.skipped}`],
+  fresh: [`is ${words.outcome.fresh}`, `are ${words.outcome.fresh}`],
 };
 
 const repairs: Readonly<Record<RecoveredTransaction['result'], Verbs>> = {
@@ -470,11 +460,11 @@ export function escapeMarkdown(text: string): string {
   return text.replaceAll(/[\\`*_{}[\]<>#+!|~&]|^[-=]/g, String.raw`\$&`);
 }
 
-/** `2 updated, 5 up to date`: the number of each kind that occurs, in the order of the words. */
-function countsOf<Kind extends string>(kinds: readonly Kind[], words: Readonly<Record<Kind, string>>): string {
-  const counts = Object.entries<string>(words).flatMap(([kind, word]) => {
+/** `2 updated, 5 up to date`: the number of each kind that occurs, in the order of the table. */
+function countsOf<Kind extends string>(kinds: readonly Kind[], table: Readonly<Record<Kind, string>>): string {
+  const counts = Object.entries<string>(table).flatMap(([kind, word]) => {
     const count = kinds.filter((one) => one === kind).length;
-    return count === 0 ? [] : [`${count} ${word}`];
+    return count === 0 ? [] : [words.counted(count, word)];
   });
   return counts.join(', ');
 }

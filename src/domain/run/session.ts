@@ -90,7 +90,7 @@ export type Cooldown = { readonly ageMs: number; readonly delayMs: number };
 export type PhaseTimes = Readonly<Partial<Record<UpdatePhase, number>>>;
 
 /** What began a run, and who asked for it where that is known, such as `token backup` or `browser session`. */
-export type Origin = { readonly trigger: Trigger; readonly by?: string };
+type Origin = { readonly trigger: Trigger; readonly by?: string };
 
 /** One run: its outcome per container, in listing order. */
 export type Session = Origin & {

@@ -46,7 +46,7 @@ describeInLab('the commands of the README', (lab) => {
     };
     const imageOf = async (name: string) => (await inspect(name)).Image;
 
-    expect(await say('upkeep check')).toContain('2 containers: 2 update ready');
+    expect(await say('upkeep check')).toContain('2 containers: 2 updates ready');
     expect(await say('upkeep update --dry-run')).toContain('Nothing was changed');
     expect([await imageOf('web'), await imageOf('db')]).toEqual([web.Image, db.Image]);
     expect(await say('upkeep update')).toContain('2 updated');

@@ -1,3 +1,4 @@
+import { words } from '../../../domain/text/words.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
 import { isJsonObject, type JsonObject } from '../../../domain/text/json.ts';
 import { forgivingPattern, suggestionFor } from '../../../domain/check/selection.ts';
@@ -211,7 +212,7 @@ function wordingOf(finding: Finding): Wording {
     case 'unfinished':
       return unfinishedWording[finding.state];
     case 'unchecked':
-      return { text: 'not checked yet', style: 'grey' };
+      return { text: words.unchecked, style: 'grey' };
   }
 }
 

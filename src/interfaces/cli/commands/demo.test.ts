@@ -79,7 +79,7 @@ describe('createDemo()', () => {
       { isTerminal: true, columns: 120 },
     );
     expect(await scene.clock.run(() => createDemo(stage)(scene.context))).toBe(0);
-    const kept = scene.fake.screen().filter((line) => line.startsWith(`  web: failed and went back: ${reason}`));
+    const kept = scene.fake.screen().filter((line) => line.startsWith(`  web: failed and was rolled back: ${reason}`));
     expect(kept).toHaveLength(2);
     const words = scene.fake.screen().filter((line) => line.startsWith('    '));
     expect(words).toEqual(['    two', '    three', '    two', '    three']);

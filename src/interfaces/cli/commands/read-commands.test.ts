@@ -154,7 +154,7 @@ describe('history()', () => {
     const { fake } = await look(['history'], { history: document });
     expect(fake.out().split('\n')).toEqual([
       'ENDED                 UPDATED  FAILED  CHECKED  TOOK  ASKED BY  CONTAINERS',
-      '2026-01-01T04:00:07Z  2        2       12       7.3s  schedule  api failed and went back: it exited with code 3; db update failed: no space',
+      '2026-01-01T04:00:07Z  2        2       12       7.3s  schedule  api failed and was rolled back: it exited with code 3; db update failed: no space',
       '2026-01-02T04:00:00Z  0        0       12',
       '',
     ]);
@@ -171,7 +171,7 @@ describe('history()', () => {
       '2026-01-01T04:00:07Z  1        1       12       7.3s',
       '  schedule',
       '  web updated 1.27.3 → 1.27.4',
-      '  api failed and went back: it exited with code 3',
+      '  api failed and was rolled back: it exited with code 3',
       '',
     ]);
   });
@@ -266,7 +266,7 @@ describe('events()', () => {
       'web: updating nginx:1.27 to aaaaaaaaaaaa',
       'web: rolling back nginx:1.27 to aaaaaaaaaaaa',
       'web: updated (down for 215ms)',
-      'web: failed and went back (down for 1.5s): it exited',
+      'web: failed and was rolled back (down for 1.5s): it exited',
       'web: update failed: no space',
       'web: deferred: stopping',
       'Old images removed: 2',

@@ -97,16 +97,16 @@ describe('update()', () => {
       `web: updating nginx:1.27 to ${idOf('new').slice(0, 12)}`,
       'web: pulling',
       'web: updated (down for 215ms)',
-      'CONTAINER  STATUS                IMAGE       WHY',
-      'api        failed and went back  api:1       the new version exited with code 3',
-      'web        updated               nginx:1.27  down for 215ms',
-      'db         up to date            db:1',
+      'CONTAINER  STATUS                      IMAGE       WHY',
+      'api        failed and was rolled back  api:1       the new version exited with code 3',
+      'web        updated                     nginx:1.27  down for 215ms',
+      'db         up to date                  db:1',
       '',
       'The last log lines of the new api:',
       '  | starting',
       String.raw`  | \x1b[31mboom\x1b[0m`,
       '',
-      '3 containers: 1 failed and went back, 1 updated, 1 up to date in 12.3s',
+      '3 containers: 1 failed and was rolled back, 1 updated, 1 up to date in 12.3s',
       '',
     ]);
   });
@@ -129,7 +129,7 @@ describe('update()', () => {
       ],
     });
     expect(logged.map(([level, message]) => [level, message])).toEqual([
-      ['error', 'api: failed and went back: the new version exited with code 3'],
+      ['error', 'api: failed and was rolled back: the new version exited with code 3'],
     ]);
   });
 

@@ -28,7 +28,7 @@ test.each([
 test.each([
   [{ outcome: 'went_back', from: '2', to: '1' }, 'went back to 1'],
   [{ outcome: 'rolled_back', from: '1', to: '2' }, 'failed; back on 1'],
-  [{ outcome: 'rolled_back' }, 'failed and went back'],
+  [{ outcome: 'rolled_back' }, 'failed and was rolled back'],
   [{ outcome: 'went_back' }, 'went back'],
 ] as const)('the result %j is told as %j', (result, text) => {
   expect(sayResult(result).text).toBe(text);

@@ -1,39 +1,44 @@
 import { formatDuration } from '../../../domain/text/duration.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { TaskProgress } from '../../../domain/container/swarm-service.ts';
+import { words } from '../../../domain/text/words.ts';
 import type { OutcomeKind } from '../../../domain/run/session.ts';
-import type { UnfinishedUpdate } from '../../../domain/recovery/unfinished-update.ts';
 import type { Staleness } from '../../../domain/check/verdict.ts';
 import type { StyleName, Cell } from '../terminal/style.ts';
 
 /** Text and colour of a state. The tables begin with the states that need attention, and lists follow their order. */
 export type Wording = { readonly text: string; readonly style: StyleName };
 
-export const statusWording: Readonly<Record<Staleness, Wording>> = {
-  unknown: { text: 'could not be checked', style: 'red' },
-  stale: { text: 'update ready', style: 'yellow' },
-  held: { text: 'held back', style: 'cyan' },
-  pinned: { text: 'pinned to a digest', style: 'grey' },
-  local: { text: 'built here', style: 'grey' },
-  fresh: { text: 'up to date', style: 'green' },
-};
+export const statusWording = inColours(words.verdict, {
+  unknown: 'red',
+  stale: 'yellow',
+  held: 'cyan',
+  pinned: 'grey',
+  local: 'grey',
+  fresh: 'green',
+});
 
-export const outcomeWording: Readonly<Record<OutcomeKind, Wording>> = {
-  failed: { text: 'update failed', style: 'red' },
-  rolled_back: { text: 'failed and went back', style: 'red' },
-  unknown: { text: 'could not be checked', style: 'red' },
-  deferred: { text: 'deferred', style: 'cyan' },
-  updated: { text: 'updated', style: 'green' },
-  went_back: { text: 'went back', style: 'green' },
-  restarted: { text: 'restarted', style: 'green' },
-  skipped: { text: 'skipped', style: 'grey' },
-  fresh: { text: 'up to date', style: 'plain' },
-};
+export const outcomeWording = inColours(words.outcome, {
+  failed: 'red',
+  rolled_back: 'red',
+  unknown: 'red',
+  deferred: 'cyan',
+  updated: 'green',
+  went_back: 'green',
+  restarted: 'green',
+  skipped: 'grey',
+  fresh: 'plain',
+});
 
-export const unfinishedWording: Readonly<Record<UnfinishedUpdate['state'], Wording>> = {
-  'repair pending': { text: 'repair pending', style: 'red' },
-  'in progress': { text: 'updating', style: 'cyan' },
-};
+export const unfinishedWording = inColours(words.unfinished, { 'repair pending': 'red', 'in progress': 'cyan' });
+
+function inColours<Kind extends string>(
+  words: Readonly<Record<Kind, string>>,
+  styles: Readonly<Record<Kind, StyleName>>,
+): Readonly<Record<Kind, Wording>> {
+  const wordings = Object.entries<string>(words).map(([kind, text]) => [kind, { text, style: styles[kind as Kind] }]);
+  return Object.fromEntries(wordings) as Readonly<Record<Kind, Wording>>;
+}
 
 /** The result of a container in a run: with the word of `upkeep check` if the run had no reason to change it. */
 export function wordOf({ outcome, verdict }: RunResult): RunWord {
@@ -45,7 +50,7 @@ export function wordOf({ outcome, verdict }: RunResult): RunWord {
 export function sayResult({ from = '', to = '', ...result }: RunResult & Versions): Wording {
   const word = wordOf(result);
   const { text, style } = runWording[word];
-  if (word === 'rolled_back' && from !== '') return { text: `failed; back on ${printable(from, 40)}`, style };
+  if (word === 'rolled_back' && from !== '') return { text: words.backOn(printable(from, 40)), style };
   return word === 'went_back' && to !== '' ? { text: `went back to ${printable(to, 40)}`, style } : { text, style };
 }
 
@@ -98,7 +103,7 @@ export function countOf(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** `12 containers: 2 update ready, 10 up to date`: the count of each kind, in the order of the table. */
+/** `12 containers: 2 updates ready, 10 up to date`: the count of each kind, in the order of the table. */
 export function countsOf<Kind extends string>(
   kinds: readonly Kind[],
   wordings: Readonly<Record<Kind, Wording>>,
@@ -107,7 +112,7 @@ export function countsOf<Kind extends string>(
   // The keys of the record are the union's members.
   const parts = (Object.keys(wordings) as Kind[]).flatMap((kind) => {
     const count = kinds.filter((each) => each === kind).length;
-    return count === 0 ? [] : [`${count} ${wordings[kind].text}`];
+    return count === 0 ? [] : [words.counted(count, wordings[kind].text)];
   });
   return parts.length === 0 ? total : `${total}: ${parts.join(', ')}`;
 }

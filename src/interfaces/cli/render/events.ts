@@ -1,3 +1,4 @@
+import { words } from '../../../domain/text/words.ts';
 import { shownName } from '../../../domain/run/session.ts';
 import type { Application } from '../../../application/application.ts';
 import type { Settings } from '../../../config/read/process-settings.ts';
@@ -147,7 +148,8 @@ function sayOutcome({
 }
 
 function sayPhase({ phase, tasks }: Extract<ServiceEvent, { kind: 'phase_entered' }>): string {
-  return tasks === undefined ? phase : `${phase}, ${formatTasks(tasks)}`;
+  const word = words.phase[phase];
+  return tasks === undefined ? word : `${word}, ${formatTasks(tasks)}`;
 }
 
 function sayCounts({ scanned, updated, failed, purpose }: ServiceEvent & { kind: 'scan_completed' }): string {

@@ -1,3 +1,4 @@
+import { words } from '../../../domain/text/words.ts';
 import type { Cell, Style } from '../terminal/style.ts';
 import type { Application } from '../../../application/application.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
@@ -181,7 +182,7 @@ function stateCell(state: RowState, nowMs: number): Cell {
       return wordingOfStatus(state.status);
     case 'busy':
       return {
-        text: `${state.phase}${detailOf(state, nowMs)}`,
+        text: `${words.phase[state.phase]}${detailOf(state, nowMs)}`,
         style: state.phase === 'rolling back' ? 'red' : 'cyan',
       };
     case 'done':

@@ -30,7 +30,7 @@ describe('createRunView()', () => {
     ).toEqual(['web', 'update ready', '', '', 'nginx:1.27', '']);
     expect(hear({ kind: 'update_started', runId, container, image: 'nginx:1.27', from: '', to: '', atMs: 0 })).toEqual([
       'web',
-      'preparing',
+      'creating',
       '',
       '',
       'nginx:1.27',

@@ -1,4 +1,5 @@
 import { composeStates } from '../../../domain/compose/compose-state.ts';
+import { words } from '../../../domain/text/words.ts';
 import { heldBecause, unknownBecause, candidateKinds } from '../../../domain/decision/decisions.ts';
 import { engineRunResults, entryKinds, outcomeKinds } from '../../../domain/run/session.ts';
 import { versionChanges } from '../../../domain/image/image-labels.ts';
@@ -136,7 +137,7 @@ export const holdFields: Fields = {
   candidate_digest: text('Version that an update would apply, if it is not the newest one'),
   hold: oneOf(
     [...heldBecause, ...unknownBecause],
-    `Kind of reason. If held: ${heldBecause.join(', ')}; failed means that this version failed here, went-back that a person went back from it. If unknown: ${unknownBecause.join(', ')}`,
+    `Kind of reason, if the newer version is held back or the check failed. ${words.listed(words.hold)}`,
   ),
   eligible_at: time('If held: the end of the hold'),
   retry_at: time('If unknown: when the registry may be asked again'),
@@ -168,7 +169,7 @@ export const outcomeSchema = object(
   {
     name: text('Name of the container'),
     image: text('Its image reference'),
-    outcome: oneOf(outcomeKinds, 'The result for this container'),
+    outcome: oneOf(outcomeKinds, `The result for this container. ${words.listed(words.outcome)}`),
     reason: text('Reason; empty if none is needed'),
     old_image_id: text('Image before the update'),
     new_image_id: text('Image after it'),

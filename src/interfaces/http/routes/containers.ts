@@ -1,3 +1,4 @@
+import { words } from '../../../domain/text/words.ts';
 import { stalenesses } from '../../../domain/check/verdict.ts';
 import { containerStatuses, healthStatuses } from '../../../domain/container/container.ts';
 import { outcomeKinds } from '../../../domain/run/session.ts';
@@ -114,7 +115,7 @@ const settingSchema = object({
 
 const lastSchema = object(
   {
-    outcome: oneOf(outcomeKinds, 'Newest outcome of an update, other than fresh'),
+    outcome: oneOf(outcomeKinds, `Newest outcome of an update, other than fresh. ${words.listed(words.outcome)}`),
     at: time('Time of the outcome'),
     reason: text('Reason; empty if none is needed'),
     run_id: text('Id of the run in history'),
@@ -149,7 +150,7 @@ const detailsSchema = object(
     started_at: time('Start of its process; absent without a process, or if unknown'),
     checked_at: time('When it was last checked; absent before the first check'),
     project: text('Its Compose project'),
-    verdict: oneOf(stalenesses, 'Result of the last check; absent before the first'),
+    verdict: oneOf(stalenesses, `Result of the last check; absent before the first. ${words.listed(words.verdict)}`),
     ...versionFields,
     ...holdFields,
     ...composeField,

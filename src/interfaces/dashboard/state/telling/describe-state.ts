@@ -1,3 +1,4 @@
+import { words } from '../../../../domain/text/words.ts';
 import type { UpdateProgress } from '../containers/container-store.ts';
 import type { WatchedContainer } from '../documents/container.ts';
 import { when, dayMs, withNoBreakSpaces, preciseDuration, size, duration, capitalized, plural } from '../words.ts';
@@ -56,12 +57,12 @@ export function describeState(
   if (one.unfinished !== undefined) return tellUnfinished(one, one.unfinished);
   switch (one.verdict) {
     case 'unknown':
-      if (one.hold === 'no-pull') return held('eye', 'No registry is asked');
+      if (one.hold === 'no-pull') return held('eye', capitalized(words.hold['no-pull']));
       return {
         tone: 'wrong',
         group: 'wrong',
         icon: 'unknown',
-        word: 'Could not be checked',
+        word: capitalized(words.verdict.unknown),
         why: sentence(one),
         action: 'check',
       };
@@ -70,13 +71,13 @@ export function describeState(
     case 'held':
       return tellHeld(one, nowMs);
     case 'pinned':
-      return held('pin', 'Pinned to a digest');
+      return held('pin', capitalized(words.verdict.pinned));
     case 'local':
-      return held('home', 'Built here, no registry has it');
+      return held('home', capitalized(words.verdict.local));
     case 'fresh':
       return tellFresh(one, nowMs);
     case undefined:
-      return { tone: 'held', group: 'unchecked', icon: 'clock', word: 'Not checked yet' };
+      return { tone: 'held', group: 'unchecked', icon: 'clock', word: capitalized(words.unchecked) };
   }
 }
 
@@ -84,27 +85,22 @@ function tellUpdate(one: WatchedContainer, { phase, tasks }: UpdateProgress): De
   const count = tasks === undefined ? '' : `, ${tasks.running} of ${plural(tasks.wanted, 'task')}`;
   switch (phase) {
     case 'waiting':
-      return { tone: 'ready', group: 'now', icon: 'clock', word: 'Waits for its turn' };
+      return { tone: 'ready', group: 'now', icon: 'clock', word: capitalized(words.phase.waiting) };
     case 'rolling back':
-      return { tone: 'wrong', group: 'now', icon: 'run', turning: true, word: `Rolling back${count}` };
+      return {
+        tone: 'wrong',
+        group: 'now',
+        icon: 'run',
+        turning: true,
+        word: `${capitalized(words.phase['rolling back'])}${count}`,
+      };
     default: {
       // The swarm's nodes pull and start the image, without steps in between.
-      const word = one.isService ? `Starting${count}` : phaseWords[phase];
+      const word = capitalized(one.isService ? `${words.phase.starting}${count}` : words.phase[phase]);
       return { tone: 'ready', group: 'now', icon: 'run', turning: true, word };
     }
   }
 }
-
-export const phaseWords = {
-  waiting: 'Waiting',
-  pulling: 'Pulling',
-  preparing: 'Creating',
-  stopping: 'Stopping',
-  starting: 'Starting',
-  'checking health': 'Checking health',
-  committing: 'Finishing',
-  'rolling back': 'Rolling back',
-} as const;
 
 function tellUnfinished(one: WatchedContainer, state: NonNullable<WatchedContainer['unfinished']>): DescribedState {
   if (one.isLeftDown)
@@ -117,12 +113,19 @@ function tellUnfinished(one: WatchedContainer, state: NonNullable<WatchedContain
       action: 'look',
     };
   return state === 'in progress'
-    ? { tone: 'ready', group: 'now', icon: 'run', turning: true, word: 'Being updated', why: sentence(one) }
+    ? {
+        tone: 'ready',
+        group: 'now',
+        icon: 'run',
+        turning: true,
+        word: capitalized(words.unfinished['in progress']),
+        why: sentence(one),
+      }
     : {
         tone: 'wrong',
         group: 'wrong',
         icon: 'fail',
-        word: 'An update was interrupted',
+        word: capitalized(words.unfinished['repair pending']),
         why: sentence(one),
         action: 'look',
       };
@@ -131,7 +134,10 @@ function tellUnfinished(one: WatchedContainer, state: NonNullable<WatchedContain
 function tellHeld(one: WatchedContainer, nowMs: number): DescribedState {
   switch (one.hold) {
     case 'went-back':
-      return held('back', one.version === '' ? 'Went back on request' : `Went back to ${one.version}`);
+      return held(
+        'back',
+        capitalized(words.hold['went-back']) + (one.version === '' ? ' on request' : ` to ${one.version}`),
+      );
     case 'failed':
       return tellFailed(one);
     case 'interrupted':
@@ -139,34 +145,31 @@ function tellHeld(one: WatchedContainer, nowMs: number): DescribedState {
     case 'approval':
       return approval(one, nowMs);
     case 'cooldown':
-      return held(
-        'clock',
-        one.eligibleAtMs === undefined ? 'Too young' : `Too young until ${when(one.eligibleAtMs, nowMs)}`,
-      );
+      return held('clock', `${capitalized(words.hold.cooldown)}${untilWords(one, nowMs)}`);
     case 'window':
       return one.eligibleAtMs === undefined
         ? { ...held('clock', 'Its window never opens'), why: sentence(one) }
-        : held('clock', `Its window opens ${when(one.eligibleAtMs, nowMs)}`);
+        : held('clock', `${capitalized(words.hold.window)} ${when(one.eligibleAtMs, nowMs)}`);
     case 'wave':
-      return { ...held('clock', 'Waits for other engines'), why: sentence(one) };
+      return { ...held('clock', capitalized(words.hold.wave)), why: sentence(one) };
     case 'skipped':
-      return held('skip', `${one.latestVersion || 'This version'} is skipped${untilWords(one, nowMs)}`);
+      return held('skip', `${one.latestVersion || 'This version'} is ${words.hold.skipped}${untilWords(one, nowMs)}`);
     case 'snoozed':
-      return held('snooze', `Snoozed${untilWords(one, nowMs)}`);
+      return held('snooze', `${capitalized(words.hold.snoozed)}${untilWords(one, nowMs)}`);
     case 'unreadable':
-      return { ...held('lock', 'Decisions cannot be read'), why: sentence(one) };
+      return { ...held('lock', capitalized(words.hold.unreadable)), why: sentence(one) };
     case 'unsigned':
-      return { ...held('lock', 'Not signed'), why: sentence(one) };
+      return { ...held('lock', capitalized(words.hold.unsigned)), why: sentence(one) };
     case 'monitor-only':
-      return held('eye', 'Monitored only');
+      return held('eye', capitalized(words.hold['monitor-only']));
     case 'own-way':
-      return { ...held('eye', 'Updated only by hand'), why: sentence(one) };
+      return { ...held('eye', capitalized(words.hold['own-way'])), why: sentence(one) };
     case 'not-replaceable':
-      return { ...held('eye', 'Not replaced by an update'), why: sentence(one) };
+      return { ...held('eye', capitalized(words.hold['not-replaceable'])), why: sentence(one) };
     case 'no-pull':
-      return held('eye', 'No registry is asked');
+      return held('eye', capitalized(words.hold['no-pull']));
     default:
-      return { ...held('clock', 'Held back'), why: sentence(one) };
+      return { ...held('clock', capitalized(words.verdict.held)), why: sentence(one) };
   }
 }
 
@@ -178,7 +181,7 @@ function tellFailed(one: WatchedContainer): DescribedState {
   const { last, status } = one;
   const isDown = status !== '' && status !== 'running';
   if (last?.outcome === 'failed') {
-    const word = isDown ? 'Down: update failed' : 'Update failed';
+    const word = isDown ? `Down: ${words.outcome.failed}` : capitalized(words.outcome.failed);
     return {
       tone: 'bad',
       group: 'wrong',
@@ -188,7 +191,7 @@ function tellFailed(one: WatchedContainer): DescribedState {
       action: 'look',
     };
   }
-  const word = last?.from ? `Failed; back on ${last.from}` : 'Failed; back on the old version';
+  const word = capitalized(words.backOn(last?.from));
   const why = last === undefined || last.reason === '' ? sentence(one) : withNoBreakSpaces(capitalized(last.reason));
   return isDown
     ? { tone: 'bad', group: 'wrong', icon: 'fail', word: 'Down after an update', why, action: 'look' }
@@ -198,22 +201,36 @@ function tellFailed(one: WatchedContainer): DescribedState {
 function tellFresh({ last }: WatchedContainer, nowMs: number): DescribedState {
   const agoMs = last?.outcome === 'updated' && last.atMs !== undefined ? nowMs - last.atMs : Infinity;
   if (last?.atMs === undefined || agoMs > dayMs)
-    return { tone: 'fine', group: 'fine', icon: 'check', word: 'Up to date' };
+    return { tone: 'fine', group: 'fine', icon: 'check', word: capitalized(words.verdict.fresh) };
   const isNew = agoMs < justNowMs;
   const down = last.downtimeMs === undefined ? '' : `, down ${preciseDuration(last.downtimeMs)}`;
-  const word = `Updated ${isNew ? 'just now' : when(last.atMs, nowMs)}${down}`;
+  const word = `${capitalized(words.outcome.updated)} ${isNew ? 'just now' : when(last.atMs, nowMs)}${down}`;
   return { tone: isNew ? 'done' : 'fine', group: 'fine', icon: 'check', word };
 }
 
 const justNowMs = 600_000;
 
 function ready(one: WatchedContainer, nowMs: number): DescribedState {
-  return { tone: 'ready', group: 'ready', icon: 'up', word: 'Update ready', ...asideOf(one, nowMs), action: 'update' };
+  return {
+    tone: 'ready',
+    group: 'ready',
+    icon: 'up',
+    word: capitalized(words.verdict.stale),
+    ...asideOf(one, nowMs),
+    action: 'update',
+  };
 }
 
 function approval(one: WatchedContainer, nowMs: number): DescribedState {
   const aside = asideOf(one, nowMs);
-  return { tone: 'ready', group: 'ready', icon: 'ask', word: 'Waits for your approval', ...aside, action: 'approve' };
+  return {
+    tone: 'ready',
+    group: 'ready',
+    icon: 'ask',
+    word: capitalized(words.hold.approval),
+    ...aside,
+    action: 'approve',
+  };
 }
 
 function asideOf({ releasedAtMs, downloadBytes }: WatchedContainer, nowMs: number): Pick<DescribedState, 'aside'> {

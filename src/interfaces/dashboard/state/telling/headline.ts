@@ -73,7 +73,11 @@ function news({
     ],
     [
       rolledBack,
-      { text: `${plural(rolledBack, 'update')} ${was(rolledBack)} rolled back`, show: 'wrong', tone: 'wrong' },
+      {
+        text: `${plural(rolledBack, 'update')} failed and ${was(rolledBack)} rolled back`,
+        show: 'wrong',
+        tone: 'wrong',
+      },
     ],
     [unknown, { text: `${unknown} could not be checked`, show: 'wrong', tone: 'wrong' }],
     [

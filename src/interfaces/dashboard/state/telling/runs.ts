@@ -1,3 +1,4 @@
+import { words } from '../../../../domain/text/words.ts';
 import type { PastRun } from '../documents/history.ts';
 import type { Status } from '../documents/status.ts';
 import { when, duration, joinedWords } from '../words.ts';
@@ -10,7 +11,7 @@ export function lastRunWords(status: Status, newest: PastRun | undefined, nowMs:
   return `Last run ${when(atMs, nowMs)}: ${did.length === 0 ? 'nothing new' : joinedWords(did)}`;
 }
 
-/** `2 updated`, `1 failed and went back`, …: only counts above 0. */
+/** `2 updated`, `1 failed and was rolled back`, …: only counts above 0. */
 export function didWords(
   run: Pick<PastRun, 'updated' | 'failed' | 'restarted' | 'rolledBack' | 'wentBack'>,
 ): readonly string[] {
@@ -18,7 +19,7 @@ export function didWords(
   const counts = [
     [updated, 'updated'],
     [wentBack, 'went back'],
-    [rolledBack, 'failed and went back'],
+    [rolledBack, words.outcome.rolled_back],
     [failed - rolledBack, 'failed'],
     [restarted, 'restarted'],
   ] as const;

@@ -63,7 +63,7 @@ describe('tell()', () => {
     [{ verdict: 'held', hold: 'went-back', version: '1' }, 'held', 'Went back to 1'],
     [{ verdict: 'held', hold: 'something new', reason: 'because' }, 'held', 'Held back'],
     [{ verdict: 'pinned' }, 'held', 'Pinned to a digest'],
-    [{ verdict: 'local' }, 'held', 'Built here, no registry has it'],
+    [{ verdict: 'local' }, 'held', 'Built here'],
     [{ verdict: 'unknown', hold: 'rate-limited', reason: 'lscr.io limits' }, 'wrong', 'Could not be checked'],
     [{}, 'unchecked', 'Not checked yet'],
   ])('%j is in group %s: %s', (entry, group, word) => {
@@ -94,7 +94,7 @@ describe('tell()', () => {
     const [read] = readDetails({ unfinished: [{ name: 'web', state: 'repair pending', reason: 'killed' }] });
     expect(read && describeState(read, undefined, now)).toMatchObject({
       group: 'wrong',
-      word: 'An update was interrupted',
+      word: 'Repair pending',
       why: 'Killed',
     });
   });
@@ -146,7 +146,7 @@ describe('headlineOf()', () => {
     [
       [rolledBack, { verdict: 'unknown' }, { verdict: 'stale' }, { verdict: 'stale' }],
       'All 4 containers are running',
-      '1 update was rolled back, 1 could not be checked and 2 updates are ready.',
+      '1 update failed and was rolled back, 1 could not be checked and 2 updates are ready.',
     ],
     [[fresh, { ...fresh, status: 'exited' }], '1 of 2 containers is running', 'No update is waiting.'],
     [

@@ -1,3 +1,4 @@
+import { words } from '../../../../domain/text/words.ts';
 import { startAddress, writeAddress } from '../../state/address.ts';
 import type { PastOutcome, PastRun } from '../../state/documents/history.ts';
 import { askedBy, scheduleWords } from '../../state/telling/runs.ts';
@@ -117,10 +118,10 @@ function whatNodes(run: PastRun): readonly Child[] {
   const parts = [
     part(updated, 'done', 'updated'),
     part(wentBack, 'held', 'went back'),
-    part(rolledBack, 'wrong', 'failed and went back'),
+    part(rolledBack, 'wrong', words.outcome.rolled_back),
     part(failed - rolledBack, 'bad', 'failed'),
     part(restarted, 'held', 'restarted'),
-    part(skipped, 'held', 'not updated'),
+    part(skipped, 'held', words.outcome.skipped),
   ];
   return parts.some((one) => one !== undefined) ? parts : [`Nothing new in ${plural(scanned, 'container')}`];
 }

@@ -1,6 +1,6 @@
+import { words } from '../../../../domain/text/words.ts';
 import type { StepsShown } from '../../state/telling/row.ts';
-import { phaseWords } from '../../state/telling/describe-state.ts';
-import { preciseDuration } from '../../state/words.ts';
+import { capitalized, preciseDuration } from '../../state/words.ts';
 import { h } from './node.ts';
 
 const stepNames = [
@@ -22,8 +22,8 @@ export function steps(
   const backMs = isBack ? timesMs?.['rolling_back'] : undefined;
   const pulled = phase === 'pulling' ? ` ${percent} %` : '';
   const label = isBack
-    ? 'Rolling back'
-    : `Step ${Math.min(at + 1, stepNames.length)} of ${stepNames.length}: ${phaseWords[phase]}${pulled}`;
+    ? capitalized(words.phase['rolling back'])
+    : `Step ${Math.min(at + 1, stepNames.length)} of ${stepNames.length}: ${capitalized(words.phase[phase])}${pulled}`;
   const items = stepNames.map(([key, word], place) => {
     const isNow = place === at && !isBack && timesMs === undefined;
     const isPull = isNow && key === 'pulling';
