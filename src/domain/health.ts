@@ -1,3 +1,5 @@
+/** Rules about the processes in a container: hooks, the way to probe it, the reason of an exit. */
+
 import type { CommandOutcome, ContainerCommand, EngineInfo, EngineEvent } from './outside/engine.ts';
 import { isAlive, type Container } from './container/container.ts';
 import { formatDuration } from './text/duration.ts';

@@ -1,3 +1,5 @@
+/** What holds a newer version back, and the decisions of people about it. */
+
 import { isDigest, type Digest } from '../image/image-reference.ts';
 import { quoted, printable } from '../text/printable.ts';
 import { formatDuration, printTime } from '../text/duration.ts';

@@ -1,3 +1,5 @@
+/** The order of the transactions of a plan: by the networks that a pull needs, and canaries first. */
+
 import type { ContainerSummary } from '../container/container.ts';
 import type { EngineInfo } from '../outside/engine.ts';
 import { tryParseImageReference, type Digest } from '../image/image-reference.ts';

@@ -1,3 +1,5 @@
+/** Whether and how a container is replaced: obstacles, what is kept, the order of stop and start, its compose file. */
+
 import {
   effectiveSettings,
   labelValuesOf,

@@ -1,3 +1,5 @@
+/** What updates leave behind: the version before the last one, containers that are kept, images that nobody needs. */
+
 import { isImageId } from '../check/container-reference.ts';
 import { isAlive, type Container, type ImageSummary, type ContainerSummary } from '../container/container.ts';
 import { containerOwnLabels, type Labels } from '../image/image-labels.ts';

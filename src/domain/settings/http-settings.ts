@@ -1,3 +1,5 @@
+/** Settings of the HTTP API, and who may reach it: origins, tokens, addresses, sessions. */
+
 import { isJsonObject, isWholeNumber } from '../text/json.ts';
 import { putNewest } from '../text/plain-data.ts';
 import { printable } from '../text/printable.ts';

@@ -1,3 +1,5 @@
+/** Hides secrets in texts that are shown: values of settings, logs of containers, words of services. */
+
 import { quoted, printable } from './printable.ts';
 
 /**

@@ -1,3 +1,5 @@
+/** Names that people type: exact ones, patterns, and mistyped ones. */
+
 import { RE2JS } from 're2js';
 
 /** Whether a container's name (without the leading slash) matches. */

@@ -47,7 +47,7 @@ export function writeJournal(journal: Journal): Record<string, string> {
     [`${journalPrefix}role`]: journal.role,
     [`${journalPrefix}rm`]: journal.autoRemoves ? '1' : '0',
     [`${journalPrefix}ref`]: journal.reference,
-    // Optional fields are omitted when undefined, so that the seals of earlier versions stay valid.
+    // A seal covers these labels, so an optional field is omitted when undefined.
     ...(journal.formerReference !== undefined && { [`${journalPrefix}old-ref`]: journal.formerReference }),
     ...(journal.composeReference !== undefined && { [`${journalPrefix}file-ref`]: journal.composeReference }),
     [`${journalPrefix}policy`]: policyCode(journal.policy),
@@ -153,7 +153,7 @@ export function ownJournal(labels: Labels, imageLabels: Labels | undefined): Jou
   return reading.kind === 'journal' ? reading.journal : undefined;
 }
 
-/** Journals of earlier versions lack this field. A container that ran must then run again. */
+/** Without a readable value, a container that ran must run again. */
 function readDesiredEndState(text: string, wasRunning: boolean): DesiredEndState {
   return desiredEndState.find((one) => one === text) ?? (wasRunning ? 'running' : 'stopped');
 }
@@ -163,7 +163,7 @@ function readFileList(text: string | undefined): Pick<Journal, 'files'> {
   return Array.isArray(files) && files.every((file) => typeof file === 'string') ? { files } : {};
 }
 
-/** An unreadable or missing value, as in journals of earlier versions, counts as 0. */
+/** An unreadable or missing value counts as 0. */
 function readKeep(text: string): number {
   return /^\d{1,12}$/.test(text) ? Number(text) : 0;
 }
