@@ -37,17 +37,46 @@ export function cut(text: string): string {
   return printable(text.trim(), 200);
 }
 
-/** Translates Node's connection error into a message with a remedy. */
+/** Translates Node's connection error into a message with a remedy for a registry. */
 export function readNetworkError(error: unknown, host: string): HttpFailure {
   if (error instanceof HttpFailure) return error;
-  const code = codeOf(error);
-  const { why, remedy } = meaningOf(code, error);
-  return new HttpFailure(isForeign(code) ? 'invalid' : 'unreachable', why, {
+  const { kind, why } = connectionFaultOf(error);
+  return new HttpFailure(kind === 'not-http' ? 'invalid' : 'unreachable', why, {
     host,
-    remedy: remedy?.replace('HOST', host),
-    isTransient: ['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN'].includes(code),
+    remedy: remedies[kind]?.replace('HOST', host),
+    isTransient: ['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN'].includes(codeOf(error)),
     cause: error,
   });
+}
+
+const remedies: Readonly<Record<ConnectionFault['kind'], string | undefined>> = {
+  'unknown-authority':
+    'put the certificate of its authority into /etc/docker/certs.d/HOST/ca.crt, or name it with --registry-ca',
+  'wrong-clock': "check this machine's clock",
+  'client-certificate': 'put client.cert and client.key into /etc/docker/certs.d/HOST',
+  'not-http': undefined,
+  'no-tls': "if it is meant to speak plain HTTP, add HOST to the engine's insecure-registries",
+  other: undefined,
+};
+
+/** Why a connection failed. The words suit every server; the remedy depends on its kind and on who asked. */
+export type ConnectionFault = {
+  readonly kind: 'unknown-authority' | 'wrong-clock' | 'client-certificate' | 'not-http' | 'no-tls' | 'other';
+  readonly why: string;
+};
+
+/** Reads an error of Node's client for HTTP. */
+export function connectionFaultOf(error: unknown): ConnectionFault {
+  const code = codeOf(error);
+  const why = connectionFault(code === 'EPIPE' ? 'ECONNRESET' : code);
+  if (why === unknownAuthority) return { kind: 'unknown-authority', why };
+  if (why !== undefined) return { kind: code === 'CERT_NOT_YET_VALID' ? 'wrong-clock' : 'other', why };
+  if (code === 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED')
+    return { kind: 'client-certificate', why: 'it requires a client certificate' };
+  if (code.startsWith('HPE_')) return { kind: 'not-http', why: 'its answer is not HTTP' };
+  if (isTlsMismatch(error)) return { kind: 'no-tls', why: 'it does not speak TLS' };
+  if (/SSL|TLS|EPROTO/.test(code)) return { kind: 'other', why: `the TLS handshake failed (${cut(code)})` };
+  return { kind: 'other', why: `the connection failed (${cut(code === '' ? String(error) : code)})` };
 }
 
 /** True if the failure concerns TLS. Certificates may change while the service runs. */
@@ -61,33 +90,13 @@ export function isTlsMismatch(error: unknown): boolean {
   return cause instanceof Error && /wrong version number|packet length too long/i.test(cause.message);
 }
 
-type Meaning = { readonly why: string; readonly remedy?: string | undefined };
-
-function meaningOf(code: string, error: unknown): Meaning {
-  const why = connectionFault(code === 'EPIPE' ? 'ECONNRESET' : code);
-  if (why === unknownAuthority) return { why, remedy: trustIt };
-  if (why !== undefined)
-    return { why, remedy: code === 'CERT_NOT_YET_VALID' ? "check this machine's clock" : undefined };
-  if (code === 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED')
-    return {
-      why: 'it requires a client certificate',
-      remedy: 'put client.cert and client.key into /etc/docker/certs.d/HOST',
-    };
-  if (isForeign(code)) return { why: 'its answer is not HTTP' };
-  if (isTlsMismatch(error)) return noTls;
-  if (/SSL|TLS|EPROTO/.test(code)) return { why: `the TLS handshake failed (${cut(code)})` };
-  return { why: `the connection failed (${cut(code === '' ? String(error) : code)})` };
+/**
+ * The pause that a field `Retry-After` requests, in milliseconds: in seconds, with a fraction from Discord, or as a
+ * date; undefined without a readable one. https://www.rfc-editor.org/rfc/rfc9110.html#section-10.2.3
+ */
+export function readRetryAfter(field: string | undefined, nowMs: number): number | undefined {
+  const text = field?.trim() ?? '';
+  if (/^\d{1,12}(?:\.\d{1,9})?$/.test(text)) return Math.ceil(Number(text) * 1000);
+  const dateMs = /[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
 }
-
-/** The answer did not come from a registry. */
-function isForeign(code: string): boolean {
-  return code.startsWith('HPE_');
-}
-
-const trustIt =
-  'put the certificate of its authority into /etc/docker/certs.d/HOST/ca.crt, or name it with --registry-ca';
-
-const noTls: Meaning = {
-  why: 'it does not speak TLS',
-  remedy: "if it is meant to speak plain HTTP, add HOST to the engine's insecure-registries",
-};

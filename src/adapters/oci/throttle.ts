@@ -2,7 +2,7 @@ import { formatDuration, parseDuration } from '../../domain/text/duration.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
 import { errorTextOf, rawErrorTextOf } from './answer.ts';
 import type { WireAnswer } from '../http/exchange.ts';
-import { HttpFailure } from '../http/failure.ts';
+import { HttpFailure, readRetryAfter } from '../http/failure.ts';
 import { createSlots } from '../../domain/concurrency.ts';
 
 /** Limits of waiting and retrying before the caller gets an error. */
@@ -245,15 +245,12 @@ const longestPausedMs = 120_000;
 const resetAfterMs = 60_000;
 
 /**
- * The pause that an answer requests, in milliseconds; undefined without one. From `Retry-After` in seconds or as a date
- * (https://www.rfc-editor.org/rfc/rfc9110.html#section-10.2.3), else from the body, where ghcr.io writes `retry-after:
- * 1.16676ms, allowed: 44000/minute`.
+ * The pause that an answer requests, in milliseconds; undefined without one. From `Retry-After`, else from the body,
+ * where ghcr.io writes `retry-after: 1.16676ms, allowed: 44000/minute`.
  */
 export function retryAfterMs(answer: Pick<WireAnswer, 'headers' | 'body'>, nowMs: number): number | undefined {
-  const header = answer.headers['retry-after']?.trim() ?? '';
-  if (/^\d{1,12}$/.test(header)) return bounded(Number(header) * 1000);
-  const date = /[a-z]/i.test(header) ? Date.parse(header) : Number.NaN;
-  if (!Number.isNaN(date)) return bounded(date - nowMs);
+  const asked = readRetryAfter(answer.headers['retry-after'], nowMs);
+  if (asked !== undefined) return bounded(asked);
   const [, text = ''] = /retry[- ]after:? *([\d.]+[a-zµμ]*)/i.exec(rawErrorTextOf(answer)) ?? [];
   const duration = parseDuration(text, { bareUnit: 's' });
   return duration === undefined ? undefined : bounded(duration);

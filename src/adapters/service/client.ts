@@ -3,7 +3,8 @@ import { isJsonObject, parseJson, type JsonObject } from '../../domain/text/json
 import type { RunningService } from '../../domain/run/event.ts';
 import { request as requestPlain, type IncomingMessage } from 'node:http';
 import { request as requestTls } from 'node:https';
-import { describeError, ServiceError, codeOf, connectionFault, unknownAuthority } from '../../domain/text/errors.ts';
+import { connectionFaultOf, readRetryAfter, type ConnectionFault } from '../http/failure.ts';
+import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
 import { printable, quoted } from '../../domain/text/printable.ts';
 
@@ -138,7 +139,7 @@ async function refuseFailure(response: IncomingMessage, { base, path, nowMs }: R
   // Without a readable body, the error has only the status.
   const body = parse(await readText(response, base, largestProblem).catch(() => ''));
   const said = typeof body?.['error'] === 'string' ? body['error'] : undefined;
-  throw refusal({ base, path, status, said, retryAfterMs: retryAfterMs(response, nowMs) });
+  throw refusal({ base, path, status, said, retryAfterMs: readRetryAfter(response.headers['retry-after'], nowMs) });
 }
 
 /** Two thousand containers are about 2 MB. */
@@ -164,13 +165,6 @@ async function readText(response: IncomingMessage, base: string, most: number): 
 function parse(text: string): JsonObject | undefined {
   const value = parseJson(text);
   return isJsonObject(value) && value['api_version'] === 'v1' ? value : undefined;
-}
-
-/** Seconds or a date: https://www.rfc-editor.org/rfc/rfc9110.html#section-10.2.3 */
-function retryAfterMs({ headers }: IncomingMessage, nowMs: number): number | undefined {
-  const header = headers['retry-after']?.trim() ?? '';
-  const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - nowMs;
-  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }
 
 type Following = {
@@ -276,25 +270,21 @@ function isTransient(error: unknown): boolean {
 
 /** Translates Node's connection error into a message with a remedy. */
 function connectionFailure(error: unknown, base: string): ServiceError {
-  const code = codeOf(error);
-  if (code.startsWith('HPE_')) return invalidAnswer(base, 'its answer is not HTTP');
-  const { why, remedy } = meaningOf(code, error);
-  return new ServiceError('service-unreachable', `Cannot reach the service at ${quoted(base)}: ${why}`, {
+  const isSilence = error instanceof Error && error.cause === 'silence';
+  const { kind, why } = connectionFaultOf(error);
+  if (kind === 'not-http') return invalidAnswer(base, why);
+  const words = isSilence ? 'it did not answer in time' : why;
+  return new ServiceError('service-unreachable', `Cannot reach the service at ${quoted(base)}: ${words}`, {
     cause: error,
-    remedy: remedy ?? 'Check the address, and that the service runs with --http-api-endpoints',
+    remedy: remedies[kind] ?? 'Check the address, and that the service runs with --http-api-endpoints',
   });
 }
 
-function meaningOf(code: string, error: unknown): { readonly why: string; readonly remedy?: string } {
-  const why = connectionFault(code);
-  if (why === unknownAuthority)
-    return { why, remedy: 'Name the file of that authority in the variable NODE_EXTRA_CA_CERTS' };
-  if (why !== undefined) return code === 'CERT_NOT_YET_VALID' ? { why, remedy: "Check this machine's clock" } : { why };
-  if (error instanceof Error && error.cause === 'silence') return { why: 'it did not answer in time' };
-  if (error instanceof Error && /wrong version number|packet length too long/i.test(error.message))
-    return { why: 'it does not speak TLS', remedy: 'Write http:// where the service has no certificate' };
-  return { why: `the connection failed (${printable(code === '' ? String(error) : code, 100)})` };
-}
+const remedies: Partial<Record<ConnectionFault['kind'], string>> = {
+  'unknown-authority': 'Name the file of that authority in the variable NODE_EXTRA_CA_CERTS',
+  'wrong-clock': "Check this machine's clock",
+  'no-tls': 'Write http:// where the service has no certificate',
+};
 
 /** The error for an answer that is not from Upkeep. */
 function invalidAnswer(base: string, why: string): ServiceError {

@@ -1,6 +1,7 @@
 import type { SendFailure } from '../../../domain/notification/message.ts';
 import { Refused, type HttpAnswer } from './exchange.ts';
-import { parseJson } from '../../../domain/text/json.ts';
+import { readRetryAfter } from '../../http/failure.ts';
+import { objectOf, parseJson } from '../../../domain/text/json.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { withoutSecrets } from '../../../domain/text/hidden-secrets.ts';
 import { putNewest } from '../../../domain/text/plain-data.ts';
@@ -26,14 +27,13 @@ export function refusal(answer: HttpAnswer, failure: SendFailure, said = answerT
 }
 
 /**
- * The pause that an answer asks for, in milliseconds: from `Retry-After` in seconds, with a fraction from Discord, else
- * from Telegram's `parameters.retry_after` (s), Matrix's `retry_after_ms` or Discord's `retry_after` (s). A date is not
- * read, because none of the services sends one. `back-off.ts` bounds the pause.
+ * The pause that an answer asks for, in milliseconds: from `Retry-After`, else from Telegram's `parameters.retry_after`
+ * (s), Matrix's `retry_after_ms` or Discord's `retry_after` (s). The outbox bounds the pause.
  */
 function retryAfterMs(answer: HttpAnswer): number | undefined {
   const json = jsonOf(answer);
   const delays = [
-    seconds(Number.parseFloat(answer.headers['retry-after'] ?? '')),
+    readRetryAfter(answer.headers['retry-after'], Date.now()),
     seconds(fieldOf(fieldOf(json, 'parameters'), 'retry_after')),
     fieldOf(json, 'retry_after_ms'),
     seconds(fieldOf(json, 'retry_after')),
@@ -97,8 +97,7 @@ export function jsonOf({ body }: HttpAnswer): unknown {
 
 /** Undefined if the value is not an object or has no such field. */
 export function fieldOf(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
-  return (value as Readonly<Record<string, unknown>>)[name];
+  return objectOf(value)?.[name];
 }
 
 /** The service's own text, at most 200 characters; empty without one. */
