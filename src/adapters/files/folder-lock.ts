@@ -21,12 +21,12 @@ export type FolderLock =
  * A socket is called `new-ID.sock` until it listens, because before that it looks like the socket of a dead process.
  * Never throws.
  */
-export async function lockFolder(folder: string, mostTries = usualTries): Promise<FolderLock> {
+export async function lockFolder(folder: string, maxTries = usualTries): Promise<FolderLock> {
   try {
     for (let tries = 1; ; tries += 1) {
       const release = await tryToLock(folder);
       if (release !== undefined) return { kind: 'held', release };
-      if (tries === mostTries) return { kind: 'taken' };
+      if (tries === maxTries) return { kind: 'taken' };
       // Two processes that start at the same moment may both give up.
       await sleep(20 + Math.random() * 80);
     }

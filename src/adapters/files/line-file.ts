@@ -21,11 +21,11 @@ export async function readLines(path: string): Promise<Lines> {
   if (handle === undefined) return { first: undefined, lines: [], isCut: false };
   try {
     const { size } = await handle.stat();
-    const fromByte = Math.max(0, size - mostBytes);
+    const fromByte = Math.max(0, size - maxBytes);
     const text = await readBetween(handle, fromByte, size);
     const lines = text.split('\n').filter((line) => line.trim() !== '');
     if (fromByte === 0) return { first: lines[0], lines: lines.slice(1), isCut: false };
-    const [first] = (await readBetween(handle, 0, longestHead)).split('\n');
+    const [first] = (await readBetween(handle, 0, maxHead)).split('\n');
     return { first, lines: lines.slice(1), isCut: true };
   } finally {
     await handle.close();
@@ -79,9 +79,9 @@ export async function replaceLines(path: string, lines: readonly string[]): Prom
 }
 
 /** Limits the memory for the file of another program. */
-const mostBytes = 64 * 1024 * 1024;
+const maxBytes = 64 * 1024 * 1024;
 
-const longestHead = 200;
+const maxHead = 200;
 
 /** Writes the file that replaces `path`. */
 async function writeWhole(path: string, text: string): Promise<void> {

@@ -198,7 +198,7 @@ type SentSecrets = {
 };
 
 export function createSentSecrets(): SentSecrets {
-  const noted = createLru<readonly string[]>(mostNoted);
+  const noted = createLru<readonly string[]>(maxNoted);
   return {
     note(headers, body) {
       for (const [name, value] of Object.entries(headers)) {
@@ -213,7 +213,7 @@ export function createSentSecrets(): SentSecrets {
 }
 
 /** Enough for a token of each repository, and the logins. Above it, the oldest are dropped; they have expired. */
-const mostNoted = 1000;
+const maxNoted = 1000;
 
 /** The header's text after the scheme; for `Basic` also the password. */
 function secretsOf(header: string): readonly string[] {

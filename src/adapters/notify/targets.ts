@@ -176,10 +176,10 @@ function isFile(path: string): boolean {
 }
 
 /** A file of a megabyte is not a list of URLs. */
-const longestFile = 1_048_576;
+const maxFile = 1_048_576;
 
 function linesOf(path: string): readonly string[] {
-  if (statSync(path).size > longestFile) throw new Error(`the file is larger than ${longestFile} bytes`);
+  if (statSync(path).size > maxFile) throw new Error(`the file is larger than ${maxFile} bytes`);
   return readFileSync(path, 'utf8')
     .replace(/^\uFEFF/, '')
     .split('\n')

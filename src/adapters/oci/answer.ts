@@ -114,7 +114,7 @@ type ListingPlace = {
  * link to another host or path is refused, and only its query is used.
  */
 export function nextPage(link: string | undefined, { url, behind }: ListingPlace): string | undefined {
-  const target = link === undefined ? undefined : targetIn(link.slice(0, longestLink));
+  const target = link === undefined ? undefined : targetIn(link.slice(0, maxLink));
   if (target === undefined) return undefined;
   if (!URL.canParse(target, url.href)) throw refused('at an invalid URL');
   const next = new URL(target, url.href);
@@ -124,7 +124,7 @@ export function nextPage(link: string | undefined, { url, behind }: ListingPlace
   return next.search === '' ? undefined : next.search;
 }
 
-const longestLink = 2000;
+const maxLink = 2000;
 
 /** The target of the first link with the relation `next`. */
 function targetIn(link: string): string | undefined {

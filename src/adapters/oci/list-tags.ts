@@ -44,7 +44,7 @@ export async function listTags(
   const pages = new Map<string, Page>();
   const room = { tags: maxTags, bytes: maxTagListBytes };
   const end = (isCut: boolean): Listing => {
-    const isKept = maxTags - room.tags <= mostTagsKept && maxTagListBytes - room.bytes <= maxKeptBytes;
+    const isKept = maxTags - room.tags <= maxTagsKept && maxTagListBytes - room.bytes <= maxKeptBytes;
     return { tags: [...texts].join('\n'), isCut, pages: isKept ? pages : new Map() };
   };
   let isPromised = true;
@@ -58,7 +58,7 @@ export async function listTags(
     const found = page?.tags ?? [];
     asked.add(query);
     const taken = takeWithin(found, room);
-    if (page !== undefined && maxTags - room.tags <= mostTagsKept) pages.set(query, page);
+    if (page !== undefined && maxTags - room.tags <= maxTagsKept) pages.set(query, page);
     const text = taken.join('\n');
     const isNews = text !== '' && !texts.has(text) && (isPromised || hasNews(taken, texts));
     if (!isNews && !isPromised) return end(false);
@@ -70,7 +70,7 @@ export async function listTags(
     const next = linksPages ? page?.next : queryAfter(found, fullPage);
     if (next === undefined) return end(false);
     // Pages that repeat or add no tags have no end.
-    if (!isNews || asked.has(next) || asked.size === mostPages) return end(true);
+    if (!isNews || asked.has(next) || asked.size === maxPages) return end(true);
     query = next;
   }
 }
@@ -109,10 +109,10 @@ function undefinedIfRefused(error: unknown): undefined {
   throw error;
 }
 
-const mostPages = 50;
+const maxPages = 50;
 
 /** A hundred listings of this size take some thirty megabytes. */
-const mostTagsKept = 5000;
+const maxTagsKept = 5000;
 const maxKeptBytes = 256 * 1024;
 
 /** Time limit for all pages together. */
@@ -188,7 +188,7 @@ type ListingCache = {
  * the first `find`.
  */
 export function createListingCache(store?: SharedRecords<StoredListing>): ListingCache {
-  const listings = createLru<KnownPages>(mostListings);
+  const listings = createLru<KnownPages>(maxListings);
   let loading: Promise<void> | undefined;
   let written: Promise<unknown> = Promise.resolve();
 
@@ -217,7 +217,7 @@ export function createListingCache(store?: SharedRecords<StoredListing>): Listin
 /** The last listing of each repository, for the 100 that changed last, oldest first. */
 export function compactListings(records: readonly StoredListing[]): readonly StoredListing[] {
   const places = new Map<string, StoredListing>();
-  for (const record of records) putNewest(places, record.place, record, mostListings);
+  for (const record of records) putNewest(places, record.place, record, maxListings);
   return [...places.values()];
 }
 
@@ -240,7 +240,7 @@ function readPage(value: unknown): KeptPage | undefined {
   return { query, tags, next, etag };
 }
 
-const mostListings = 100;
+const maxListings = 100;
 
 /** An unchanged page is the same object. */
 function areSame(before: KnownPages, after: KnownPages): boolean {

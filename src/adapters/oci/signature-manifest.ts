@@ -159,7 +159,7 @@ function payloadsIn(layers: readonly JsonObject[]): readonly ToRead[] {
     const signature = stringOf(annotations[signatureAnnotation]) ?? '';
     const isKeyless = (stringOf(annotations[certificateAnnotation]) ?? '') !== '';
     const payload = stringOf(digest) ?? '';
-    if (!isDigest(payload) || signature === '' || signature.length > longestSignature) isBroken = true;
+    if (!isDigest(payload) || signature === '' || signature.length > maxSignature) isBroken = true;
     else if (byDigest.get(payload)?.push({ signature, isKeyless }) === undefined)
       byDigest.set(payload, [{ signature, isKeyless }]);
   }
@@ -174,7 +174,7 @@ const signatureAnnotation = 'dev.cosignproject.cosign/signature';
 const certificateAnnotation = 'dev.sigstore.cosign/certificate';
 
 /** RSA with 8192 bits takes 1368 characters. */
-const longestSignature = 2048;
+const maxSignature = 2048;
 
 function predicateIn(annotations: JsonObject | undefined): string | undefined {
   return stringOf(annotations?.['dev.sigstore.bundle.predicateType']);

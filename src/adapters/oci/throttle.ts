@@ -128,7 +128,7 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
   function rememberSilence(failure: HttpFailure, sinceMs: number): void {
     if (failure.code !== 'unreachable' && failure.code !== 'timeout') return;
     const nowMs = clock.monotonicMs();
-    silence = { failure, untilMs: nowMs + Math.min(nowMs - sinceMs, longestUnreachableMs) };
+    silence = { failure, untilMs: nowMs + Math.min(nowMs - sinceMs, maxUnreachableMs) };
   }
 
   function paused({ code, why }: PauseReason, forMs: number): HttpFailure {
@@ -175,7 +175,7 @@ const backOffMs = 500;
 
 const maxSpreadMs = 1000;
 
-const longestUnreachableMs = 60_000;
+const maxUnreachableMs = 60_000;
 
 /** A rate limit (429), or an outage whose end the host names (503). */
 type PauseReason = { readonly code: 'rate-limited' | 'unreachable'; readonly why: string };
@@ -208,7 +208,7 @@ function createRequestedPauses(clock: Clock, bearableMs: number): RequestedPause
     begin(requestedMs, reason) {
       const nowMs = clock.monotonicMs();
       const inRow = leftMs() > 0 ? pause.inRow : pause.inRow + 1;
-      const defaultMs = Math.min(defaultPauseMs * 2 ** (inRow - 1), longestDefaultPauseMs);
+      const defaultMs = Math.min(defaultPauseMs * 2 ** (inRow - 1), maxDefaultPauseMs);
       const waitMs = Math.max(requestedMs ?? defaultMs, shortestPauseMs);
       const untilMs = Math.max(pause.untilMs, nowMs + waitMs);
       const addedMs = waitMs > bearableMs ? 0 : untilMs - Math.max(pause.untilMs, nowMs);
@@ -219,7 +219,7 @@ function createRequestedPauses(clock: Clock, bearableMs: number): RequestedPause
     answered() {
       if (leftMs() <= 0) pause = noPause;
     },
-    areTooMany: () => paused.ms > longestPausedMs,
+    areTooMany: () => paused.ms > maxPausedMs,
   };
 
   function leftMs(): number {
@@ -238,10 +238,10 @@ const shortestPauseMs = 50;
 
 /** The pause for a 429 without a time. Doubled for each pause in a row. */
 const defaultPauseMs = 1000;
-const longestDefaultPauseMs = 60_000;
+const maxDefaultPauseMs = 60_000;
 
 /** One caller has its own limit, but many callers in a row could wait longer. */
-const longestPausedMs = 120_000;
+const maxPausedMs = 120_000;
 const resetAfterMs = 60_000;
 
 /**

@@ -243,7 +243,7 @@ function createSharedScopes(clock: Pick<Clock, 'monotonicMs'>): SharedScopes {
       const known = refusals.get(realm.href);
       const scopes = new Set(known !== undefined && isRecent(known.atMs) ? known.scopes : []).add(scope);
       refusals.set(realm.href, { scopes, atMs: clock.monotonicMs() });
-      if (scopes.size >= mostRefusals) refusedBy(realm);
+      if (scopes.size >= maxRefusals) refusedBy(realm);
     },
   };
 }
@@ -255,7 +255,7 @@ const longestScopes = 2500;
 /**
  * A login rarely lacks access to more repositories. More refusals mean that the registry does not accept shared tokens.
  */
-const mostRefusals = 4;
+const maxRefusals = 4;
 
 const memoryMs = 3_600_000;
 

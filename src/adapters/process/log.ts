@@ -193,7 +193,7 @@ type Redaction = {
 function createRedaction(secrets: readonly string[]): Redaction {
   const known = secrets.filter(({ length }) => length >= 4);
   const text = (raw: string): string => {
-    let shown = raw.slice(0, longestText);
+    let shown = raw.slice(0, maxText);
     for (const secret of known) if (shown.includes(secret)) shown = shown.replaceAll(secret, hidden);
     return shown.includes('://') ? shown.replace(passwordInUrl, `$1${hidden}@`) : shown;
   };
@@ -202,8 +202,8 @@ function createRedaction(secrets: readonly string[]): Redaction {
 }
 
 const hidden = '***';
-const longestText = 4000;
-const mostEntries = 50;
+const maxText = 4000;
+const maxEntries = 50;
 const deepest = 4;
 
 const passwordInUrl = /([a-z][a-z\d+.-]{0,20}:\/\/)[^\s/:]{0,256}:[^\s/]{0,1024}@/gi;
@@ -228,7 +228,7 @@ function plainEntries(entries: LogFields, redact: Redact, depth: number): readon
   for (const name of Object.keys(entries)) {
     const value = entries[name];
     if (value === undefined) continue;
-    if (shown.length === mostEntries) break;
+    if (shown.length === maxEntries) break;
     const { shown: shownName, isSensitive } = redact.name(depth === 1 ? snakeCase(name) : name);
     const isSecret = isSensitive && typeof value === 'string' && value !== '';
     shown.push([shownName, isSecret ? hidden : plainValue(value, redact, depth)]);
@@ -244,6 +244,6 @@ function plainValue(value: unknown, redact: Redact, depth: number): unknown {
   if (typeof value !== 'object') return typeof value === 'bigint' ? String(value) : typeof value;
   if (depth >= deepest) return Array.isArray(value) ? '[…]' : '{…}';
   if (Array.isArray(value))
-    return value.slice(0, mostEntries).map((item: unknown) => plainValue(item, redact, depth + 1));
+    return value.slice(0, maxEntries).map((item: unknown) => plainValue(item, redact, depth + 1));
   return Object.fromEntries(plainEntries({ ...value }, redact, depth + 1));
 }

@@ -111,14 +111,14 @@ function isValid(algorithm: string | null, content: Uint8Array, key: KeyObject, 
 
 function readText(file: string): string {
   try {
-    if (statSync(file).size > largestKeyBytes) throw new Error(`it has more than ${largestKeyBytes} bytes`);
+    if (statSync(file).size > maxKeyBytes) throw new Error(`it has more than ${maxKeyBytes} bytes`);
     return readFileSync(file, 'utf8');
   } catch (error) {
     throw refusal(file, messageWithoutPath(error), error);
   }
 }
 
-const largestKeyBytes = 64 * 1024;
+const maxKeyBytes = 64 * 1024;
 
 function refusal(file: string, why: string, cause?: unknown): ServiceError {
   return new ServiceError('invalid-input', `Cannot read the verification key${shownPath(file)}: ${why}`, {

@@ -127,7 +127,7 @@ type ResponseContext = { readonly base: string; readonly path: string; readonly 
 /** The document of a service's answer. Throws a `ServiceError` for any other answer. */
 async function readDocument(response: IncomingMessage, asked: ResponseContext): Promise<JsonObject> {
   await refuseFailure(response, asked);
-  const document = parse(await readText(response, asked.base, largestDocument));
+  const document = parse(await readText(response, asked.base, maxDocument));
   if (document === undefined) throw invalidAnswer(asked.base, `${asked.path} holds no document of its API`);
   return document;
 }
@@ -137,14 +137,14 @@ async function refuseFailure(response: IncomingMessage, { base, path, nowMs }: R
   const status = response.statusCode ?? 0;
   if (status === 200 || status === 201) return;
   // Without a readable body, the error has only the status.
-  const body = parse(await readText(response, base, largestProblem).catch(() => ''));
+  const body = parse(await readText(response, base, maxProblem).catch(() => ''));
   const said = typeof body?.['error'] === 'string' ? body['error'] : undefined;
   throw refusal({ base, path, status, said, retryAfterMs: readRetryAfter(response.headers['retry-after'], nowMs) });
 }
 
 /** Two thousand containers are about 2 MB. */
-const largestDocument = 64 * 1024 * 1024;
-const largestProblem = 64 * 1024;
+const maxDocument = 64 * 1024 * 1024;
+const maxProblem = 64 * 1024;
 
 async function readText(response: IncomingMessage, base: string, most: number): Promise<string> {
   const chunks: Uint8Array[] = [];
@@ -244,11 +244,11 @@ export async function* framesIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerat
     const frames = text.split(/\r\n\r\n|\n\n|\r\r/);
     text = frames.pop() ?? '';
     for (const frame of frames) yield readFrame(frame);
-    if (text.length > largestFrame) throw new RangeError('A frame of the stream of events does not end');
+    if (text.length > maxFrame) throw new RangeError('A frame of the stream of events does not end');
   }
 }
 
-const largestFrame = 1024 * 1024;
+const maxFrame = 1024 * 1024;
 
 function readFrame(text: string): EventFrame {
   const data: string[] = [];

@@ -226,10 +226,10 @@ function parseList(separators: ListOption['separators'], texts: readonly string[
 }
 
 /** More than any configuration needs. Each item is compared with every container. */
-const mostItems = 1000;
+const maxItems = 1000;
 
 function checked(option: Option & { kind: 'list' }, items: readonly string[]): Parsed {
-  const { accepts, atMost = mostItems, needsItem = false } = option;
+  const { accepts, atMost = maxItems, needsItem = false } = option;
   if (needsItem && items.length === 0) return refused(accepts?.expected ?? 'a value');
   if (items.length > atMost) return refused(`at most ${atMost} items`);
   return accepts === undefined || items.every(accepts.test) ? value(items) : refused(accepts.expected);

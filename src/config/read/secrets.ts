@@ -68,7 +68,7 @@ export function readNamedFile(source: string, path: string): Read<Buffer> {
 }
 
 /** More than any secret or bundle of certificates. A mistyped `/dev/zero` must not fill the memory. */
-const largestFile = 1024 * 1024;
+const maxFile = 1024 * 1024;
 
 type ReadFile =
   | { readonly kind: 'value'; readonly value: Buffer }
@@ -78,7 +78,7 @@ function readBoundedFile(path: string): ReadFile {
   const stat = statOf(path);
   if (stat === undefined) return { kind: 'unreadable', why: whyNotThere(path) };
   if (!stat.isFile()) return { kind: 'unreadable', why: 'it is not a file' };
-  if (stat.size > largestFile) return { kind: 'unreadable', why: 'the file is larger than 1 MiB' };
+  if (stat.size > maxFile) return { kind: 'unreadable', why: 'the file is larger than 1 MiB' };
   try {
     return { kind: 'value', value: readFileSync(path) };
   } catch (error) {

@@ -30,7 +30,7 @@ export function unknownVariables(environment: Environment): readonly string[] {
   const known = optionEntries.flatMap(([, option]) => variablesOf(option).map(({ name }) => name));
   return Object.entries(environment)
     .filter(([name, text]) => text && looksLikeOurs(name) && !known.includes(name))
-    .slice(0, mostWarnings)
+    .slice(0, maxWarnings)
     .map(([name]) => {
       const meant = known.find(
         (each) => name === `${each}_FILE` || (name.length < 64 && editDistance(name, each) <= 2),
@@ -49,7 +49,7 @@ export function hasDropInVariable(environment: Environment): boolean {
 
 const ownPrefix = 'UPKEEP_';
 const dropInPrefix = 'WATCHTOWER_';
-const mostWarnings = 20;
+const maxWarnings = 20;
 
 /**
  * Kubernetes and legacy Docker links set variables such as `UPKEEP_PORT_8080_TCP` for a service of that name:

@@ -17,7 +17,7 @@ export function intervalSchedule(everyMs: number): Schedule {
  */
 export function readSchedule(text: string, timeZone: string): Schedule | undefined {
   const whole = text.trim();
-  if (whole.length > longestText) return undefined;
+  if (whole.length > maxText) return undefined;
   const [, ownZone, pattern = ''] = /^(?:(?:CRON_)?TZ=(\S+)\s+)?(.*)$/s.exec(whole) ?? [];
   const everyMs = parseDuration(/^@every\s+(\S+)$/i.exec(pattern)?.[1] ?? '', { bareUnit: 's' });
   if (everyMs !== undefined) return everyMs < shortestMs ? undefined : intervalSchedule(everyMs);
@@ -35,7 +35,7 @@ export function namesSecond(text: string): boolean {
 }
 
 /** Checked first, because parsing a long text is slow. */
-const longestText = 1000;
+const maxText = 1000;
 
 const shortestMs = 1000;
 
@@ -132,12 +132,12 @@ function stepOf(text: string, round: number): number | undefined {
 
 function timesOf(minute: string, hour: string): string | undefined {
   const hours = hour.split(',');
-  if (!isNumber(minute, 0, 59) || hours.length > mostTimes || !hours.every((one) => isNumber(one, 0, 23)))
+  if (!isNumber(minute, 0, 59) || hours.length > maxTimes || !hours.every((one) => isNumber(one, 0, 23)))
     return undefined;
   return joined(hours.map((one) => `${one.padStart(2, '0')}:${minute.padStart(2, '0')}`));
 }
 
-const mostTimes = 4;
+const maxTimes = 4;
 
 function isNumber(text: string, least: number, most: number): boolean {
   return /^\d{1,2}$/.test(text) && Number(text) >= least && Number(text) <= most;

@@ -22,7 +22,7 @@ type ActionParts = {
 const moreOf: Readonly<Record<UpdateKind, string>> = { update: '', retry: '&retry_failed=true', now: '&now=true' };
 
 /** The limit of the API for names in a request: docs/http-api.md. */
-const mostNames = 100;
+const maxNames = 100;
 const checkTimeoutMs = 300_000;
 const updateTimeoutMs = 120_000;
 
@@ -46,7 +46,7 @@ export function createActions({
     }),
     update: (names, kind = 'update') => {
       const scopes = scopesFor(names, kind);
-      if (scopes === undefined) return notice(`Select at most ${mostNames} containers.`);
+      if (scopes === undefined) return notice(`Select at most ${maxNames} containers.`);
       const more = moreOf[kind];
       confirmUpdate(context(), {
         names,
@@ -81,7 +81,7 @@ export function createActions({
 
   /** Undefined for more names than a request accepts, unless they include all ready updates. */
   function scopesFor(names: readonly string[], kind: UpdateKind): readonly string[] | undefined {
-    if (names.length <= mostNames) return scopesOfNames(names);
+    if (names.length <= maxNames) return scopesOfNames(names);
     const ready = fleet.all().filter(({ verdict }) => verdict === 'stale');
     const wanted = new Set(names);
     return kind === 'update' && ready.every(({ name }) => wanted.has(name)) ? [''] : undefined;
@@ -125,7 +125,7 @@ export function createActions({
   }
 
   async function check(names: readonly string[]): Promise<void> {
-    if (names.length > mostNames) return notice(`Select at most ${mostNames} containers.`);
+    if (names.length > maxNames) return notice(`Select at most ${maxNames} containers.`);
     const [first = ''] = names;
     const what = names.length === 0 ? 'all containers' : names.length === 1 ? first : plural(names.length, 'container');
     notice(`Checking ${what}…`);

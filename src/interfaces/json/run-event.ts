@@ -7,7 +7,7 @@ import { toTimestamp } from './timestamps.ts';
 export function runEventData(facts: RunFacts) {
   const { runId, trigger, startedAtMs, endedAtMs, containers, news, error } = facts;
   const durationMs = Math.max(0, endedAtMs - startedAtMs);
-  const listed = containers.filter((one) => news.has(entryKeyOf(one))).slice(0, mostContainers);
+  const listed = containers.filter((one) => news.has(entryKeyOf(one))).slice(0, maxContainers);
   return {
     run_id: runId,
     trigger,
@@ -20,4 +20,4 @@ export function runEventData(facts: RunFacts) {
 }
 
 /** A message must not fill the outbox. */
-const mostContainers = 100;
+const maxContainers = 100;

@@ -96,7 +96,7 @@ export function createMetrics(parts: MetricsParts): Metrics {
     switch (event.kind) {
       case 'containers_selected':
         checkStartedAtMs.set(event.runId, clock.monotonicMs());
-        if (checkStartedAtMs.size > mostOpen) for (const oldest of checkStartedAtMs.keys()) return forget(oldest);
+        if (checkStartedAtMs.size > maxOpen) for (const oldest of checkStartedAtMs.keys()) return forget(oldest);
         break;
       case 'container_checked': {
         const beganMs = checkStartedAtMs.get(event.runId);
@@ -149,7 +149,7 @@ export function createMetrics(parts: MetricsParts): Metrics {
 }
 
 /** Runs without an end, such as dry runs, must not accumulate. */
-const mostOpen = 100;
+const maxOpen = 100;
 
 /** Collectors that split every line at its one space, such as Netdata's, fail on an empty line. */
 function withoutBlankLines(text: string): string {

@@ -156,8 +156,8 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
       else if (receivesCommands) handleCommand(message);
     };
     const learn = (slugged: string, payload: string): void => {
-      const isForeign = slugged.length > longestSlug;
-      if (payload === '' || isForeign || knownSlugs.has(slugged) || knownSlugs.size >= mostKnown) return;
+      const isForeign = slugged.length > maxSlug;
+      if (payload === '' || isForeign || knownSlugs.has(slugged) || knownSlugs.size >= maxKnown) return;
       knownSlugs.add(slugged);
       wake();
     };
@@ -245,7 +245,7 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
         // Before the messages are confirmed, so that a start of Home Assistant meanwhile causes all of them again.
         for (const { topic, payload } of changed) shown.set(topic, payload);
         for (const { topic } of removals) shown.delete(topic);
-        await forEachConcurrently([...changed, ...removals], mostInFlight, (publication) => open.publish(publication));
+        await forEachConcurrently([...changed, ...removals], maxInFlight, (publication) => open.publish(publication));
         for (const slugged of removed) knownSlugs.delete(slugged);
         for (const slugged of bySlug.keys()) shownSlugs.add(slugged);
         for (const slugged of current) knownSlugs.add(slugged);
@@ -288,11 +288,11 @@ function createFormerDevices(
       const node = wildcardLevel(statusOf, topic);
       if (node !== undefined) {
         if (payload !== 'offline') offline.delete(node);
-        else if (offline.size < mostKnownNodes) offline.add(node);
+        else if (offline.size < maxKnownNodes) offline.add(node);
         return offline.has(node);
       }
       const entity = entityIn(settings, topic);
-      if (entity === undefined || payload === '' || topic.length > longestSlug || count >= mostKnown) return false;
+      if (entity === undefined || payload === '' || topic.length > maxSlug || count >= maxKnown) return false;
       if (!former.has(entity.node) && !isContainerId.test(entity.node)) return false;
       const slugs = slugsOfNode.get(entity.node) ?? new Set();
       slugsOfNode.set(entity.node, slugs.add(entity.slugged));
@@ -314,13 +314,13 @@ function createFormerDevices(
 }
 
 const isContainerId = /^[0-9a-f]{12}$/;
-const mostKnownNodes = 1000;
+const maxKnownNodes = 1000;
 
 /** Entities of earlier processes, which any client of the broker can add. */
-const mostKnown = 10_000;
-const longestSlug = 300;
+const maxKnown = 10_000;
+const maxSlug = 300;
 /** Unconfirmed messages at a time. */
-const mostInFlight = 20;
+const maxInFlight = 20;
 const closeMs = 2000;
 
 /** Home Assistant itself needs longer to start. */

@@ -104,11 +104,11 @@ function stateOf(container: ContainerEntity): object {
 
 function shortened(summary: string): string {
   const characters = Array.from(summary);
-  return characters.length > longestSummary ? `${characters.slice(0, longestSummary - 1).join('')}…` : summary;
+  return characters.length > maxSummary ? `${characters.slice(0, maxSummary - 1).join('')}…` : summary;
 }
 
 /** More is cut off by Home Assistant. */
-const longestSummary = 255;
+const maxSummary = 255;
 
 /**
  * https://www.home-assistant.io/integrations/sensor.mqtt/, button.mqtt and event.mqtt. A sensor without a message is

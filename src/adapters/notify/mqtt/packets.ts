@@ -128,7 +128,7 @@ export function createPacketReader(version: MqttVersion): (chunk: Buffer) => rea
     for (;;) {
       const length = readVariable(rest, 1);
       if (length === undefined) return packets;
-      if (length.value > longestPacket) throw new Error('its packet is too long');
+      if (length.value > maxPacket) throw new Error('its packet is too long');
       const end = length.end + length.value;
       if (rest.length < end) return packets;
       const packet = readPacket(version, rest[0] ?? 0, rest.subarray(length.end, end));
@@ -138,7 +138,7 @@ export function createPacketReader(version: MqttVersion): (chunk: Buffer) => rea
   };
 }
 
-const longestPacket = 262_144;
+const maxPacket = 262_144;
 
 function readPacket(version: MqttVersion, head: number, body: Buffer): ReceivedPacket | undefined {
   const id = body.length >= 2 ? body.readUInt16BE(0) : 0;

@@ -148,7 +148,7 @@ export function createAcceptedParts<Part>(): AcceptedParts<Part> {
   return {
     of(id) {
       const taken = known.get(id) ?? new Set<Part>();
-      putNewest(known, id, taken, mostUnfinished);
+      putNewest(known, id, taken, maxUnfinished);
       return taken;
     },
     forget: (id) => void known.delete(id),
@@ -156,4 +156,4 @@ export function createAcceptedParts<Part>(): AcceptedParts<Part> {
 }
 
 /** Beyond this number, messages are sent again from the start. */
-const mostUnfinished = 100;
+const maxUnfinished = 100;

@@ -38,7 +38,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
     for (let { url } = request, hops = 0; ; hops += 1) {
       const answer = await attempt({ ...request, url }, options, signal);
       if (!redirects.includes(answer.status) || answer.headers.location === undefined) return answer;
-      if (hops === mostHops) throw new Refused('rejected', 'it redirects too often');
+      if (hops === maxHops) throw new Refused('rejected', 'it redirects too often');
       url = redirectedTo(url, answer.headers.location);
     }
   };
@@ -49,7 +49,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
  * https://www.rfc-editor.org/rfc/rfc9110.html#section-15.4
  */
 const redirects = [301, 302, 307, 308];
-const mostHops = 3;
+const maxHops = 3;
 
 /** URL, headers and body are credentials: they stay on their host and port, and with their scheme. */
 function redirectedTo(from: URL, location: string): URL {
@@ -140,13 +140,13 @@ async function readAnswer(response: http.IncomingMessage): Promise<HttpAnswer> {
     chunks.push(chunk);
     size += chunk.length;
     // The end of the loop destroys the response.
-    if (size >= mostBytes) break;
+    if (size >= maxBytes) break;
   }
-  const body = Buffer.concat(chunks).subarray(0, mostBytes).toString();
+  const body = Buffer.concat(chunks).subarray(0, maxBytes).toString();
   return { status: response.statusCode ?? 0, headers: response.headers, body };
 }
 
-const mostBytes = 65_536;
+const maxBytes = 65_536;
 
 /**
  * A message was not accepted. `failure` decides about a retry, the error's message is Upkeep's text, and `said` is the

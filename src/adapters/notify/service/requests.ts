@@ -43,7 +43,7 @@ function encodedWords(line: string): readonly string[] {
   const words: string[] = [];
   let word = '';
   for (const character of line) {
-    if (Buffer.byteLength(word + character) > mostBytes) {
+    if (Buffer.byteLength(word + character) > maxBytes) {
       words.push(word);
       word = '';
     }
@@ -52,7 +52,7 @@ function encodedWords(line: string): readonly string[] {
   return [...words, word].map((each) => `=?UTF-8?B?${Buffer.from(each).toString('base64')}?=`);
 }
 
-const mostBytes = 45;
+const maxBytes = 45;
 
 export function basicLogin(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
@@ -63,19 +63,19 @@ export type TextLimit = {
   readonly max: number;
   readonly unit: 'units' | 'characters' | 'bytes';
   /** The most pieces of a text; 10 by default. The last piece counts the omitted lines. */
-  readonly mostPieces?: number;
+  readonly maxPieces?: number;
 };
 
 /**
  * Splits a text into pieces of the limit: at line ends if possible, else at white space, else within a word, never
- * within a character. `piecesOf(text).join('')` is the text, except for the part beyond `mostPieces`.
+ * within a character. `piecesOf(text).join('')` is the text, except for the part beyond `maxPieces`.
  */
-export function piecesOf(text: string, { max, unit, mostPieces = 10 }: TextLimit): readonly string[] {
+export function piecesOf(text: string, { max, unit, maxPieces = 10 }: TextLimit): readonly string[] {
   const pieces: string[] = [];
   let rest = text;
   while (rest !== '') {
     const size = lengthThatFits(rest, max, unit);
-    if (size < rest.length && pieces.length + 1 === mostPieces) return [...pieces, cutText(rest, { max, unit })];
+    if (size < rest.length && pieces.length + 1 === maxPieces) return [...pieces, cutText(rest, { max, unit })];
     const piece = rest.slice(0, size < rest.length ? breakPosition(rest, size) : size);
     pieces.push(piece);
     rest = rest.slice(piece.length);

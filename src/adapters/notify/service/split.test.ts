@@ -21,7 +21,7 @@ describe('piecesOf()', () => {
   test('loses no character, exceeds no limit and cuts no character in two', () => {
     fc.assert(
       fc.property(texts, limits, (text, { max, unit }) => {
-        const pieces = piecesOf(text, { max, unit, mostPieces: Infinity });
+        const pieces = piecesOf(text, { max, unit, maxPieces: Infinity });
         expect(pieces.join('')).toBe(text);
         for (const piece of pieces) {
           expect(sizeOf(piece, unit)).toBeLessThanOrEqual(max);
@@ -40,7 +40,7 @@ describe('piecesOf()', () => {
 
   test('ends after so many pieces, and says how much is missing', () => {
     const text = Array.from({ length: 100 }, (_, line) => `line ${line}`).join('\n');
-    const pieces = piecesOf(text, { max: 60, unit: 'units', mostPieces: 3 });
+    const pieces = piecesOf(text, { max: 60, unit: 'units', maxPieces: 3 });
     expect(pieces).toHaveLength(3);
     const last = /line (\d+)\n… (\d+) more lines$/.exec(pieces.join('')) ?? [];
     expect(Number(last[1]) + 1 + Number(last[2])).toBe(100);

@@ -24,7 +24,7 @@ export type UrlParts = {
 export function readParts(text: string): UrlParts {
   const [, scheme = '', variant = ''] = /^([a-z][a-z0-9.-]*)(?:\+([a-z0-9]+))?:\/\//i.exec(text) ?? [];
   if (scheme === '') throw new InvalidUrlError('it', 'is no URL of the form service://…');
-  if (text.length > longestUrl) throw new InvalidUrlError('it', `is longer than ${longestUrl} characters`);
+  if (text.length > maxUrl) throw new InvalidUrlError('it', `is longer than ${maxUrl} characters`);
   if (!URL.canParse(text)) throw new InvalidUrlError('it', escapeHint);
   const url = new URL(text);
   return {
@@ -50,7 +50,7 @@ export function authorityOf({ host, port }: Pick<UrlParts, 'host' | 'port'>): st
 }
 
 /** Longer texts are not addresses, and each URL is kept in memory. */
-const longestUrl = 16_384;
+const maxUrl = 16_384;
 
 const escapeHint =
   'cannot be read; in a user name or password write / as %2F, # as %23, ? as %3F, % as %25 and a space as %20';

@@ -73,10 +73,10 @@ const nobody = { allowed_mentions: { parse: [] } };
 const contentLimit = { max: 2000, unit: 'units' } as const;
 const descriptionLimit = { max: 4096, unit: 'units' } as const;
 const titleLimit = { max: 256, unit: 'units' } as const;
-const mostEmbeds = 10;
-const mostInEmbeds = 6000;
+const maxEmbeds = 10;
+const maxInEmbeds = 6000;
 /** More embeds than this help no reader. */
-const mostLines = 100;
+const maxLines = 100;
 
 function lineEmbeds(message: Message, values: Values): readonly Embed[] {
   const known = message.lines.map(({ level, text: line }) => ({ line, color: colourOf(level, values) }));
@@ -85,7 +85,7 @@ function lineEmbeds(message: Message, values: Values): readonly Embed[] {
   const lines = (known.length > 0 ? known : unknown)
     .filter(({ line }) => line.trim() !== '')
     .map(({ line, color }) => ({ line: isFromTemplate ? line : wordsFor('discord', line), color }));
-  const shown = lines.slice(0, lines.length > mostLines ? mostLines - 1 : mostLines);
+  const shown = lines.slice(0, lines.length > maxLines ? maxLines - 1 : maxLines);
   const embeds = shown.flatMap(({ line, color }) =>
     piecesOf(line, descriptionLimit).map((description) => ({ description, color })),
   );
@@ -100,7 +100,7 @@ function batches(embeds: readonly Embed[], title: string): readonly (readonly Em
   let size = Infinity;
   for (const embed of embeds.length === 0 ? [{ description: cutText(title, contentLimit) }] : embeds) {
     const last = found.at(-1);
-    if (last === undefined || last.length === mostEmbeds || size + embed.description.length > mostInEmbeds) {
+    if (last === undefined || last.length === maxEmbeds || size + embed.description.length > maxInEmbeds) {
       found.push([{ ...heading, ...embed }]);
       size = (heading.title?.length ?? 0) + embed.description.length;
     } else {

@@ -200,7 +200,7 @@ export const twilio = defineService({
 });
 
 /** https://www.twilio.com/docs/errors/21617; each piece costs money, so their number is small. */
-const twilioTextLimit = { max: 1600, unit: 'units', mostPieces: 3 } as const;
+const twilioTextLimit = { max: 1600, unit: 'units', maxPieces: 3 } as const;
 
 /** A number with spaces and punctuation: `+1 (555) 123-4567`. */
 function plainNumber(written: string): string {

@@ -55,14 +55,14 @@ export const slack = defineService({
 });
 
 /** https://api.slack.com/reference/messaging/attachments: at most 100, so the last one gets the rest. */
-const mostAttachments = 100;
+const maxAttachments = 100;
 /** Slack cuts a message of more than 40 000 characters: https://api.slack.com/changelog/2018-04-truncating-really-long-messages */
 const textLimit = { max: 38_000, unit: 'units' } as const;
 
 function attachmentsOf(text: string): readonly string[] {
   const lines = cutText(text.replace(/\n$/, ''), textLimit).split('\n');
-  if (lines.length <= mostAttachments) return lines;
-  return [...lines.slice(0, mostAttachments - 1), lines.slice(mostAttachments - 1).join('\n')];
+  if (lines.length <= maxAttachments) return lines;
+  return [...lines.slice(0, maxAttachments - 1), lines.slice(maxAttachments - 1).join('\n')];
 }
 
 const saysOk: AnswerCheck = (answer) => {

@@ -52,7 +52,7 @@ export const teams = defineService({
 });
 
 /** A message may have 28 kB, with the frame of the card. */
-const mostInBlocks = 26_000;
+const maxInBlocks = 26_000;
 
 /** A block for each line. The card adds up to 70 bytes to each, so the room for text depends on the lines. */
 function blocksOf(text: string, block: (line: string) => object): readonly object[] {
@@ -61,7 +61,7 @@ function blocksOf(text: string, block: (line: string) => object): readonly objec
       .split('\n')
       .filter((line) => line.trim() !== '')
       .map((line) => block(line));
-    if (max === 1000 || Buffer.byteLength(JSON.stringify(blocks)) <= mostInBlocks) return blocks;
+    if (max === 1000 || Buffer.byteLength(JSON.stringify(blocks)) <= maxInBlocks) return blocks;
   }
 }
 

@@ -85,11 +85,11 @@ type Receiver = {
 type Marked = { readonly body: string; readonly mode: 'None' | 'Markdown' | 'HTML' | 'MarkdownV2' };
 
 /** https://core.telegram.org/bots/api#sendmessage: 4096 characters, which are UTF-16 units there. */
-const mostUnits = 4096;
+const maxUnits = 4096;
 
 /** Telegram refuses markup that was cut; `otherwise` then sends the piece as plain text. */
 function inPieces(text: string, mode: Marked['mode'], before: string): readonly Marked[] {
-  const pieces = piecesOf(text === '' ? ' ' : text, { max: mostUnits - before.length, unit: 'units' });
+  const pieces = piecesOf(text === '' ? ' ' : text, { max: maxUnits - before.length, unit: 'units' });
   return pieces.map((piece, index) => ({ body: `${index === 0 ? before : ''}${whole(piece)}`, mode }));
 }
 

@@ -148,11 +148,11 @@ function linesOf(event: ServiceEvent, style: Style, columns: number): readonly s
   if (!('outcome' in event) || event.outcome.outcome === 'fresh') return [];
   const { outcome, log = '' } = event.outcome;
   const lastLines = log === '' ? [] : log.trimEnd().split('\n').slice(-2);
-  const quotes = lastLines.flatMap((line) => paragraph('    ', printable(line, longestLine)));
+  const quotes = lastLines.flatMap((line) => paragraph('    ', printable(line, maxLine)));
   return [...message.map(style[outcomeWording[outcome].style]), ...quotes.map(style.grey)];
 }
 
-const longestLine = 200;
+const maxLine = 200;
 
 const silentTeller: DemoOutput = { introduce: () => {}, round: () => {}, skip: () => {}, conclude: () => {} };
 

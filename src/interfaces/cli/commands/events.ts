@@ -43,7 +43,7 @@ const eventWordings: Readonly<Record<string, Telling>> = {
       `${numberOf(data, 'scanned')} checked, ${numberOf(data, 'updated')} updated, ${numberOf(data, 'failed')} failed`,
     colour: 'bold',
   },
-  scan_failed: { say: (data) => `The update failed: ${textOf(data, 'error', longestWhy)}`, colour: 'red' },
+  scan_failed: { say: (data) => `The update failed: ${textOf(data, 'error', maxWhy)}`, colour: 'red' },
   update_started: { say: sayStarted, colour: 'plain' },
   update_completed: {
     say: (data) => {
@@ -53,12 +53,12 @@ const eventWordings: Readonly<Record<string, Telling>> = {
     colour: 'green',
   },
   update_deferred: {
-    say: (data) => `${containerOf(data)}: ${outcomeWording.deferred.text}: ${textOf(data, 'reason', longestWhy)}`,
+    say: (data) => `${containerOf(data)}: ${outcomeWording.deferred.text}: ${textOf(data, 'reason', maxWhy)}`,
     colour: 'cyan',
   },
   update_failed: { say: sayFailed, colour: 'red' },
   engine_unreachable: {
-    say: (data) => `${textOf(data, 'engine')} cannot be reached: ${textOf(data, 'error', longestWhy)}`,
+    say: (data) => `${textOf(data, 'engine')} cannot be reached: ${textOf(data, 'error', maxWhy)}`,
     colour: 'red',
   },
   engine_reachable: { say: (data) => `${textOf(data, 'engine')} can be reached again`, colour: 'green' },
@@ -70,11 +70,11 @@ const eventWordings: Readonly<Record<string, Telling>> = {
 
 /** An event of a newer service, unknown to this version. */
 const other: Telling = {
-  say: (data, type) => `${type} ${printable(JSON.stringify(data), longestWhy)}`,
+  say: (data, type) => `${type} ${printable(JSON.stringify(data), maxWhy)}`,
   colour: 'plain',
 };
 
-const longestWhy = 2000;
+const maxWhy = 2000;
 
 function containerOf(data: JsonObject): string {
   const engine = textOf(data, 'engine', 100);
@@ -91,7 +91,7 @@ function sayStarted(data: JsonObject): string {
 
 function sayFailed(data: JsonObject): string {
   const outcome = sayResult({ outcome: data['rolled_back'] === true ? 'rolled_back' : 'failed' });
-  return `${containerOf(data)}: ${outcome.text}${downOf(data)}: ${textOf(data, 'error', longestWhy)}`;
+  return `${containerOf(data)}: ${outcome.text}${downOf(data)}: ${textOf(data, 'error', maxWhy)}`;
 }
 
 function downOf(data: JsonObject): string {

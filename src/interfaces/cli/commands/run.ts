@@ -207,12 +207,12 @@ function strayNames(names: readonly string[], containers: readonly string[]): re
 
 function nearbyContainer(name: string, containers: readonly string[]): string {
   if (containers.length === 0) return 'there are no containers';
-  const near = nearest(name, containers.slice(0, mostCompared), 1);
+  const near = nearest(name, containers.slice(0, maxCompared), 1);
   return near === undefined ? 'no container has a similar name' : `the nearest container is ${quoted(near)}`;
 }
 
 /** Each comparison takes microseconds. */
-const mostCompared = 2000;
+const maxCompared = 2000;
 
 function nearbyCommand(name: string): string {
   const near = nearestCommand(name);

@@ -8,10 +8,15 @@ import type { Staleness } from '../../../domain/check/verdict.ts';
 import type { UnfinishedUpdate } from '../../../domain/recovery/unfinished-update.ts';
 import type { JsonObject } from '../../../domain/text/json.ts';
 import { summarise, type OutcomeKind, type Session, type EngineRun } from '../../../domain/run/session.ts';
-import type { ConfiguredOption } from '../../json/configuration.ts';
+import {
+  checkedEntry,
+  enginesField,
+  outcomeEntry,
+  unfinishedField,
+  type ConfiguredOption,
+} from '../../json/entries.ts';
 import { formatDuration } from '../../../domain/text/duration.ts';
 import { describeError, ServiceError } from '../../../domain/text/errors.ts';
-import { checkedEntry, enginesField, outcomeEntry, unfinishedField } from '../../json/entries.ts';
 import { replyFields } from '../../json/timestamps.ts';
 
 export type CommandContext = {

@@ -5,8 +5,14 @@ import type { Clock, SharedRecords } from '../../../domain/outside/outside.ts';
 import type { JsonObject } from '../../../domain/text/json.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import type { RunningService } from '../../../domain/run/event.ts';
-import { configurationEntry, type Configuration } from '../../json/configuration.ts';
-import { historyEntry, unfinishedField, detailsEntry, type HistoryEntry } from '../../json/entries.ts';
+import {
+  configurationEntry,
+  historyEntry,
+  unfinishedField,
+  detailsEntry,
+  type Configuration,
+  type HistoryEntry,
+} from '../../json/entries.ts';
 import { replyFields } from '../../json/timestamps.ts';
 import { readConfig, readContainers, readHistory } from './read-views.ts';
 import type { Answer, ContainersView, Sources } from './context.ts';
@@ -50,7 +56,7 @@ export function createFolderSources({ folder, client, history, local, clock }: F
         throw error;
       }),
     async history() {
-      const runs = ((await history?.read()) ?? []).slice(-mostRuns);
+      const runs = ((await history?.read()) ?? []).slice(-maxRuns);
       const fault = history?.fault();
       if (fault !== undefined) throw new ServiceError('invalid-input', `Cannot read the history: ${fault}`);
       const entries = runs.map(historyEntry);
@@ -72,7 +78,7 @@ export function createFolderSources({ folder, client, history, local, clock }: F
 }
 
 /** As many as the API lists. */
-const mostRuns = 500;
+const maxRuns = 500;
 
 export type LocalParts = {
   /** Connects to the engine; called only when it is needed. */

@@ -84,7 +84,7 @@ export function wordingOfOutcome({
 }
 
 /** Sorts items by a table of wordings. Items of one kind keep their order. */
-export function mostUrgentFirst<Item, Kind extends string>(
+export function maxUrgentFirst<Item, Kind extends string>(
   items: readonly Item[],
   wordings: Readonly<Record<Kind, Wording>>,
   kindOf: (item: Item) => Kind,
@@ -178,7 +178,7 @@ export function ageCell(releasedAtMs: number | undefined, nowMs: number): Cell {
 const unitsMs = [86_400_000, 3_600_000, 60_000] as const;
 
 function shown(version: string): string {
-  return printable(version, longestVersion);
+  return printable(version, maxVersion);
 }
 
-const longestVersion = 40;
+const maxVersion = 40;

@@ -4,7 +4,7 @@ import { printable } from '../../../domain/text/printable.ts';
 import { type ContainerOutcome, shownName } from '../../../domain/run/session.ts';
 import type { CheckedContainer, UnfinishedContainer } from '../context/context.ts';
 import {
-  mostUrgentFirst,
+  maxUrgentFirst,
   runWording,
   sayResult,
   statusWording,
@@ -47,14 +47,14 @@ export function checkTable(
 ): Table {
   const checked = withoutUnfinished(containers, unfinished);
   return containerTable([
-    ...mostUrgentFirst(unfinished, unfinishedWording, ({ state }) => state).map(({ image, state, reason, ...one }) => ({
+    ...maxUrgentFirst(unfinished, unfinishedWording, ({ state }) => state).map(({ image, state, reason, ...one }) => ({
       name: shownName(one),
       image,
       state: unfinishedWording[state],
       reason,
       ...unknownVersion,
     })),
-    ...mostUrgentFirst(checked, statusWording, ({ status }) => status).map((container) => ({
+    ...maxUrgentFirst(checked, statusWording, ({ status }) => status).map((container) => ({
       name: shownName(container),
       image: imageChange(container.image, container.candidate),
       state: statusWording[container.status],
@@ -76,7 +76,7 @@ export function withoutUnfinished(
 
 export function outcomeTable(containers: readonly ContainerOutcome[]): Table {
   return containerTable(
-    mostUrgentFirst(containers, runWording, wordOf).map((container) => ({
+    maxUrgentFirst(containers, runWording, wordOf).map((container) => ({
       name: shownName(container),
       image: imageChange(container.tagChange?.from ?? container.image, container.tagChange?.to),
       state: sayResult(container),
@@ -111,19 +111,19 @@ function containerTable(rows: readonly Row[]): Table {
 /** The cells in the order of the columns. */
 export function rowOf({ name, state, version, age, image, reason }: Row): readonly Cell[] {
   return [
-    { text: printable(name, longestName), style: 'bold' },
+    { text: printable(name, maxName), style: 'bold' },
     state,
     version,
     age,
     { text: shortImage(image), style: 'plain' },
-    { text: printable(reason, longestReason), style: 'plain' },
+    { text: printable(reason, maxReason), style: 'plain' },
   ];
 }
 
 /** A reference with its digest shortened to twelve digits. */
 function shortImage(image: string): string {
-  return printable(image, longestName).replace(/@sha(?:256|512):([0-9a-f]{12})[0-9a-f]+/, '@$1');
+  return printable(image, maxName).replace(/@sha(?:256|512):([0-9a-f]{12})[0-9a-f]+/, '@$1');
 }
 
-const longestName = 300;
-const longestReason = 2000;
+const maxName = 300;
+const maxReason = 2000;

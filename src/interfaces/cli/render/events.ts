@@ -33,7 +33,7 @@ type Level = 'debug' | 'info' | 'warn' | 'error';
 /** Undefined for events that are too frequent for a line each. */
 export function describeEvent(event: ServiceEvent): EventDescription | undefined {
   const said = say(event);
-  return said && { level: said[0], message: printable(said[1], longestMessage), fields: fieldsOf(event) };
+  return said && { level: said[0], message: printable(said[1], maxMessage), fields: fieldsOf(event) };
 }
 
 /** Logs the application's events until the returned function is called. */
@@ -70,11 +70,11 @@ function createSkippedLines(log: Pick<Log, 'info'>): (event: ServiceEvent) => vo
       const isSkipped = (outcome === 'skipped' || outcome === 'deferred') && reason !== '';
       if (!isSkipped) told.delete(name);
       else if (told.get(name) !== reason && !said.has(`${bare} ${reason}`)) {
-        if (told.size >= mostTold) told.clear();
+        if (told.size >= maxTold) told.clear();
         told.set(name, reason);
         const what = printable(
           `${name}: ${withReason(runWording[wordOf({ outcome, ...one })].text, reason)}`,
-          longestMessage,
+          maxMessage,
         );
         log.info(what, { event: 'update_skipped', container: bare, ...(engine !== undefined && { engine }), reason });
       }
@@ -84,7 +84,7 @@ function createSkippedLines(log: Pick<Log, 'info'>): (event: ServiceEvent) => vo
 }
 
 /** More containers than an engine has. Above it, reasons are logged again. */
-const mostTold = 5000;
+const maxTold = 5000;
 
 function say(event: ServiceEvent): readonly [Level, string] | undefined {
   switch (event.kind) {
@@ -125,7 +125,7 @@ function say(event: ServiceEvent): readonly [Level, string] | undefined {
   }
 }
 
-const longestMessage = 2000;
+const maxMessage = 2000;
 
 function sayChange({ image, formerImage, to, isRollback }: Extract<ServiceEvent, { kind: 'update_started' }>): string {
   const verb = startWord(isRollback);

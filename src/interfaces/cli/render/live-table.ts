@@ -67,14 +67,14 @@ const interestOrder = ['busy', 'told', 'quiet'] as const;
 function tableLines(rows: readonly ViewRow[], room: Room, style: Style): readonly string[] {
   const space = Math.max(1, room.rows - 1);
   const fits = rows.length <= space;
-  const shown = fits ? rows : mostInteresting(rows, Math.max(0, space - 1));
+  const shown = fits ? rows : maxInteresting(rows, Math.max(0, space - 1));
   const table = { columns: steadyColumns, rows: shown.map(({ cells }) => cells) };
   const lines = layoutTable(table, { width: room.columns, overflow: 'cut', style });
   const rest = fit(`and ${rows.length - shown.length} more`, room.columns).trimEnd();
   return rows.length === 0 ? [] : fits ? lines : [...lines, style.grey(rest)];
 }
 
-function mostInteresting(rows: readonly ViewRow[], count: number): readonly ViewRow[] {
+function maxInteresting(rows: readonly ViewRow[], count: number): readonly ViewRow[] {
   const chosen = new Set(
     interestOrder.flatMap((interest) => rows.filter((row) => row.interest === interest)).slice(0, count),
   );

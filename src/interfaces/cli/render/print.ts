@@ -37,11 +37,11 @@ export function isLive({ out }: Terminal, { output }: Settings): boolean {
 export function failureLines(error: unknown, style: Style): readonly string[] {
   const message = describeError(error)
     .split('\n')
-    .map((line) => printable(line, longestLine));
+    .map((line) => printable(line, maxLine));
   const remedy = remedyOf(error);
   return [
     ...message.map((line) => `${style.red('upkeep:')} ${line}`),
-    ...(remedy === undefined ? [] : [`  ${printable(remedy, longestLine)}`]),
+    ...(remedy === undefined ? [] : [`  ${printable(remedy, maxLine)}`]),
   ];
 }
 
@@ -50,7 +50,7 @@ export function remedyOf(error: unknown): string | undefined {
 }
 
 const bugRemedy = 'This is a bug in Upkeep. Run the command again with --log-level debug and report its output';
-const longestLine = 2000;
+const maxLine = 2000;
 
 /** Outcome of each container: a table and its counts, or one JSON document. */
 export async function showSession({ settings, terminal }: CommandContext, session: Session): Promise<void> {
@@ -72,11 +72,11 @@ export function sessionLines({ containers, durationMs, engines }: Session, style
 }
 
 /** More than a health check or a stack trace usually needs. */
-const mostLogLines = 20;
+const maxLogLines = 20;
 
 function lastWords({ log, ...container }: ContainerOutcome, style: Style): readonly string[] {
   if (log === undefined || log.trim() === '') return [];
-  const lines = log.trimEnd().split(/\r?\n/).slice(-mostLogLines);
+  const lines = log.trimEnd().split(/\r?\n/).slice(-maxLogLines);
   return [
     '',
     `The last log lines of the new ${printable(shownName(container), 300)}:`,

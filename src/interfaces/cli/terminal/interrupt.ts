@@ -63,12 +63,12 @@ const stopLine = 'Stopping at the next safe point';
 function quitLine(underWay: readonly string[]): string {
   const line = 'Quit at once: the next start of Upkeep finishes or undoes the interrupted update';
   if (underWay.length === 0) return line;
-  const more = underWay.length > mostNamed ? ` and ${underWay.length - mostNamed} more` : '';
-  return `${line} of ${underWay.slice(0, mostNamed).join(', ')}${more}`;
+  const more = underWay.length > maxNamed ? ` and ${underWay.length - maxNamed} more` : '';
+  return `${line} of ${underWay.slice(0, maxNamed).join(', ')}${more}`;
 }
 
 /** More names make the line hard to read. */
-const mostNamed = 10;
+const maxNamed = 10;
 
 /** Updates that have changed the engine and have not ended. An exit now would leave them unfinished. */
 export function createUpdateTracker(): {

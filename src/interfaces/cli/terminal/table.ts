@@ -106,7 +106,7 @@ function columnsInRow(
 ): readonly number[] {
   let inRow = columns.flatMap(({ isSentence }, index) => (isSentence === true ? [] : [index]));
   while (inRow.length > 1 && neededWidth(columns, rows, inRow) > width) {
-    const going = mostExpendable(columns, inRow);
+    const going = maxExpendable(columns, inRow);
     inRow = inRow.filter((index) => index !== going);
   }
   return inRow;
@@ -123,7 +123,7 @@ function neededWidth(columns: readonly Column[], rows: readonly (readonly Cell[]
 }
 
 /** Never the first column. */
-function mostExpendable(columns: readonly Column[], inRow: readonly number[]): number {
+function maxExpendable(columns: readonly Column[], inRow: readonly number[]): number {
   const [, ...others] = inRow;
   const [most = 0] = others.toSorted((one, other) => rank(columns, other) - rank(columns, one));
   return most;

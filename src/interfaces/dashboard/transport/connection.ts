@@ -100,7 +100,7 @@ export function startConnection(parts: ConnectionParts): Connection {
 
   async function fail(state: 'offline' | 'reconnecting'): Promise<void> {
     const stepMs = waitsMs[Math.min(failures, waitsMs.length - 1)] ?? 30_000;
-    const waitMs = Math.max(stepMs, Math.min(parts.retryAfterMs(), mostWaitMs));
+    const waitMs = Math.max(stepMs, Math.min(parts.retryAfterMs(), maxWaitMs));
     failures += 1;
     parts.onState(state, waitMs);
     await pause(waitMs);
@@ -124,7 +124,7 @@ export function startConnection(parts: ConnectionParts): Connection {
 }
 
 const waitsMs = [1000, 2000, 5000, 10_000, 30_000];
-const mostWaitMs = 300_000;
+const maxWaitMs = 300_000;
 const pollMs = 10_000;
 const refreshMs = 30_000;
 /** Of an interval: so old may be what another tab has read, so that all tabs together read once in it. */

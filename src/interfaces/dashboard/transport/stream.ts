@@ -62,7 +62,7 @@ function isFinal(status: number): boolean {
  * Reads a stream of server-sent events in pieces, and returns the data of each complete frame. A frame beyond the bound
  * is dropped: https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
-export function createFrameReader(mostCharacters = 1_000_000): (text: string) => readonly string[] {
+export function createFrameReader(maxCharacters = 1_000_000): (text: string) => readonly string[] {
   let rest = '';
   let isSkipping = false;
   return (text) => {
@@ -71,7 +71,7 @@ export function createFrameReader(mostCharacters = 1_000_000): (text: string) =>
     rest = parts.pop() ?? '';
     const frames = parts.slice(isSkipping ? 1 : 0).flatMap(dataOf);
     if (parts.length > 0) isSkipping = false;
-    if (rest.length > mostCharacters) {
+    if (rest.length > maxCharacters) {
       rest = '';
       isSkipping = true;
     }

@@ -196,11 +196,11 @@ function pastSection(outcomes: readonly PastOutcome[], nowMs: number): Child {
     {},
     h('h3', {}, 'History', link),
     none,
-    outcomes.slice(0, mostPast).map((outcome) => pastRow(outcome, nowMs)),
+    outcomes.slice(0, maxPast).map((outcome) => pastRow(outcome, nowMs)),
   );
 }
 
-const mostPast = 20;
+const maxPast = 20;
 
 function pastRow({ outcome, from, to, downtimeMs, reason, atMs }: PastOutcome, nowMs: number): HTMLElement {
   const [sign, tone, word] = outcomeDisplay[outcome];

@@ -125,7 +125,7 @@ function paintMarks(counts: Counts): void {
   node.hidden = all === 0;
   const label = countWords(counts);
   repaint(node, [marks, label], () => {
-    const gap = all > mostGaps ? 0 : all > mostGaps / 2 ? 0.2 : 0.08;
+    const gap = all > maxGaps ? 0 : all > maxGaps / 2 ? 0.2 : 0.08;
     const strip = svg('svg', {
       viewBox: `0 0 ${Math.max(1, all)} 1`,
       preserveAspectRatio: 'none',
@@ -141,7 +141,7 @@ function paintMarks(counts: Counts): void {
 }
 
 /** With more containers there are no gaps between the marks. */
-const mostGaps = 120;
+const maxGaps = 120;
 
 /** The connection state in the top bar, and the banner above outdated data. */
 export function paintConnectionState(

@@ -67,7 +67,7 @@ function write({ access, tookMs }: Ended, log: Log): void {
     request_id: requestId,
     client: address,
     method,
-    path: pathOf(target).slice(0, longestPath),
+    path: pathOf(target).slice(0, maxPath),
     status: statusOf(response),
     duration_ms: Math.round(tookMs * 10) / 10,
   });
@@ -77,7 +77,7 @@ function statusOf({ headersSent, statusCode }: ServerResponse): number {
   return headersSent ? statusCode : clientClosedRequest;
 }
 
-const longestPath = 300;
+const maxPath = 300;
 
 /** nginx's code for a client that disconnected before the reply. */
 const clientClosedRequest = 499;
@@ -99,14 +99,14 @@ type RefusalBounds = {
   /** Limit for all clients together, because one sender may have many addresses. */
   readonly linesInTotal: number;
   /** Further clients are counted together. */
-  readonly mostClients: number;
+  readonly maxClients: number;
   readonly windowMs: number;
 };
 
 const refusalBounds: RefusalBounds = {
   linesPerClient: { refusal: 10, mistake: 500 },
   linesInTotal: 2000,
-  mostClients: 1000,
+  maxClients: 1000,
   windowMs: 60_000,
 };
 
@@ -120,7 +120,7 @@ export function createRefusals(log: Log, bounds: RefusalBounds = refusalBounds):
   function counterOf(client: string): Counted {
     const known = clients.get(client);
     if (known !== undefined) return known;
-    if (clients.size >= bounds.mostClients) return others;
+    if (clients.size >= bounds.maxClients) return others;
     const fresh = newCount();
     clients.set(client, fresh);
     return fresh;

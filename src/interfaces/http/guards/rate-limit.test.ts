@@ -76,7 +76,7 @@ describe('createRateLimiter()', () => {
 
   test('who floods from many addresses does not free a client that keeps asking', () => {
     let nowMs = 0;
-    const limiter = createRateLimiter({ limit: 3, windowMs: 60_000, monotonicMs: () => nowMs, mostClients: 100 });
+    const limiter = createRateLimiter({ limit: 3, windowMs: 60_000, monotonicMs: () => nowMs, maxClients: 100 });
     let allowed = 0;
     for (let round = 0; round < 30; round += 1) {
       nowMs += 1;
@@ -87,7 +87,7 @@ describe('createRateLimiter()', () => {
   });
 
   test('holds no more requests than its bound, with one client or many', () => {
-    const options = { limit: 50, windowMs: 1000, monotonicMs: () => 0, mostRequests: 100 };
+    const options = { limit: 50, windowMs: 1000, monotonicMs: () => 0, maxRequests: 100 };
     const limiter = createRateLimiter(options);
     for (const client of ['a', 'b', 'c', 'd']) for (let each = 0; each < 50; each += 1) limiter.take(client);
     expect(limiter.clients()).toBe(2);

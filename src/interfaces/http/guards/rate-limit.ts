@@ -19,8 +19,8 @@ type RateLimiterOptions = {
   readonly limit: number;
   readonly windowMs: number;
   readonly monotonicMs: () => number;
-  readonly mostClients?: number;
-  readonly mostRequests?: number;
+  readonly maxClients?: number;
+  readonly maxRequests?: number;
 };
 
 /**
@@ -30,7 +30,7 @@ type RateLimiterOptions = {
  * locked out.
  */
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
-  const { limit, windowMs, monotonicMs, mostClients = 65_536, mostRequests = 1_000_000 } = options;
+  const { limit, windowMs, monotonicMs, maxClients = 65_536, maxRequests = 1_000_000 } = options;
   const clients = new Map<string, Client>();
   const byRecency = createRecencyList<Client>();
   let requests = 0;
@@ -46,7 +46,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
     for (let forgotten = 0; ; forgotten += 1) {
       const oldest = byRecency.oldest();
       if (oldest === undefined) return;
-      const isOver = clients.size > mostClients || (requests > mostRequests && clients.size > 1);
+      const isOver = clients.size > maxClients || (requests > maxRequests && clients.size > 1);
       if (!isOver && (forgotten === 2 || oldest.lastMs > sinceMs)) return;
       byRecency.remove(oldest);
       clients.delete(oldest.name);

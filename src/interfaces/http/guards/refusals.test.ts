@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import type { LogFields } from '../../../domain/outside/outside.ts';
 import { createRefusals } from './access-log.ts';
 
-const bounds = { linesPerClient: { refusal: 2, mistake: 3 }, linesInTotal: 100, mostClients: 100, windowMs: 60_000 };
+const bounds = { linesPerClient: { refusal: 2, mistake: 3 }, linesInTotal: 100, maxClients: 100, windowMs: 60_000 };
 
 function start(bent: Partial<typeof bounds> = {}) {
   const lines: LogFields[] = [];
@@ -34,7 +34,7 @@ test('the count is written when the time is over, and begins anew', async () => 
 });
 
 test('who has many addresses is told of no more than all together may be', () => {
-  const { told, flush, lines } = start({ linesInTotal: 7, mostClients: 5 });
+  const { told, flush, lines } = start({ linesInTotal: 7, maxClients: 5 });
   const clients = Array.from({ length: 1000 }, (_, index) => `client-${index}`);
   expect(clients.map((client) => told(client, 3)).reduce((sum, each) => sum + each)).toBe(7);
   flush();

@@ -78,7 +78,7 @@ async function refuseBody(request: IncomingMessage, response: ServerResponse, no
 function drainBriefly(request: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {
     let bytes = 0;
-    const timer = setTimeout(resolve, longestDrainMs);
+    const timer = setTimeout(resolve, maxDrainMs);
     const finish = (): void => {
       clearTimeout(timer);
       resolve();
@@ -92,7 +92,7 @@ function drainBriefly(request: IncomingMessage): Promise<void> {
   });
 }
 
-const longestDrainMs = 2000;
+const maxDrainMs = 2000;
 
 /** Keeps the body of a request, which is discarded otherwise, up to a size. Call it before the body is read. */
 export function bufferBody(request: IncomingMessage, response: ServerResponse, maxBytes = maxOwnBytes): void {

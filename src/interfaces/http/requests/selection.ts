@@ -58,18 +58,18 @@ function refusing({ documentation, read }: ListParameter, ...faults: readonly Fa
 }
 
 function tooMany({ length }: readonly string[]): string | false {
-  return length > mostItems && `at most ${mostItems} can be given`;
+  return length > maxItems && `at most ${maxItems} can be given`;
 }
 
-const mostItems = 100;
+const maxItems = 100;
 
 /** Compiling and matching patterns blocks the event loop. */
 function tooLarge(items: readonly string[]): string | false {
-  return sizeOfPatterns(items) > largestPatterns && 'the patterns are too large together';
+  return sizeOfPatterns(items) > maxPatterns && 'the patterns are too large together';
 }
 
 /** Instructions of all patterns of a request together: a hundred short patterns, or two of the largest size. */
-const largestPatterns = 3000;
+const maxPatterns = 3000;
 
 /** The parameter of routes about containers. */
 export const engineParameter = {

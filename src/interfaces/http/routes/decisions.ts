@@ -127,11 +127,11 @@ function engineIn(body: JsonObject, { engines }: Pick<HttpParts['service'], 'eng
 
 function textIn(body: JsonObject, name: string): string {
   const value = body[name];
-  if (typeof value === 'string' && value.trim() !== '' && value.length <= longestText) return value.trim();
-  throw invalid(name, `expected a text of at most ${longestText} characters`);
+  if (typeof value === 'string' && value.trim() !== '' && value.length <= maxText) return value.trim();
+  throw invalid(name, `expected a text of at most ${maxText} characters`);
 }
 
-const longestText = 300;
+const maxText = 300;
 
 function timeIn(body: JsonObject, name: string): number | undefined {
   const value = body[name];

@@ -6,7 +6,7 @@ import type { HttpParts } from '../service/parts.ts';
 import type { Route } from '../service/route.ts';
 import { checkRoute } from './check.ts';
 import { compatRoutes } from './compat.ts';
-import { configRoute, eventsRoute, historyRoute, metricsRoutes } from './history.ts';
+import { configRoute, eventsRoute, historyRoute, metricsRoutes } from './observe.ts';
 import { containerRoutes, imagesRoute } from './containers.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import { decisionRoutes } from './decisions.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { descriptorLimit, mostConnectionsWithin } from './server.ts';
+import { descriptorLimit, maxConnectionsWithin } from './server.ts';
 
-describe('mostConnectionsWithin()', () => {
+describe('maxConnectionsWithin()', () => {
   test.each([
     [20, 16],
     [256, 128],
@@ -10,7 +10,7 @@ describe('mostConnectionsWithin()', () => {
     [1_048_576, 12_000],
     [Infinity, 12_000],
   ])('of %d descriptors is %d', (descriptors, expected) => {
-    expect(mostConnectionsWithin(descriptors)).toBe(expected);
+    expect(maxConnectionsWithin(descriptors)).toBe(expected);
   });
 });
 

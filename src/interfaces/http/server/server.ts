@@ -205,7 +205,7 @@ const problems: Readonly<Record<string, Problem>> = {
 
 /** The effective bounds. Event streams never use the last quarter of the connections. */
 function limitsOf(limits: Partial<HttpLimits> = {}): HttpLimits {
-  const mostConnections = limits.mostConnections ?? mostConnectionsWithin(descriptorLimit());
+  const mostConnections = limits.mostConnections ?? maxConnectionsWithin(descriptorLimit());
   const mostStreams = Math.min(10_000, Math.floor(mostConnections * 0.75));
   return { ...defaultLimits, mostStreams, ...limits, mostConnections };
 }
@@ -216,7 +216,7 @@ const defaultLimits = { streamBufferBytes: 256 * 1024, heartbeatMs: 15_000, read
  * The highest number of open connections that leaves enough descriptors for the engine, registries and files. Node
  * raises its limit to the permitted maximum.
  */
-export function mostConnectionsWithin(descriptors: number): number {
+export function maxConnectionsWithin(descriptors: number): number {
   const reserved = Math.min(reservedDescriptors, Math.floor(descriptors / 2));
   return Math.max(fewestConnections, Math.min(mostConnections, descriptors - reserved));
 }

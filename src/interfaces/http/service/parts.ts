@@ -3,7 +3,7 @@ import type { Clock, Log, SharedRecords } from '../../../domain/outside/outside.
 import type { TargetStatus } from '../../../domain/notification/message.ts';
 import type { HttpSettings, SessionChange } from '../../../domain/settings/http-settings.ts';
 import type { ServiceSettings } from '../../../domain/settings/effective-settings.ts';
-import type { Configuration } from '../../json/configuration.ts';
+import type { Configuration } from '../../json/entries.ts';
 
 /** The parts of the HTTP API. */
 export type HttpParts = {

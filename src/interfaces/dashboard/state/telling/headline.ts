@@ -42,11 +42,11 @@ function titleOf({ down, running, all, fine, away }: Counts, isPast: boolean): s
 
 /** `a, b, c and 2 more` */
 function firstOf(all: readonly string[]): string {
-  const more = all.length - mostNames;
-  return joinedWords(more > 0 ? [...all.slice(0, mostNames), `${more} more`] : all);
+  const more = all.length - maxNames;
+  return joinedWords(more > 0 ? [...all.slice(0, maxNames), `${more} more`] : all);
 }
 
-const mostNames = 3;
+const maxNames = 3;
 
 /** A title that begins with a name keeps its first letter. */
 function uncapital(title: string, { down }: Counts): string {

@@ -50,7 +50,7 @@ function focusNear(node: Element, place: number, earlier: Element | null): void 
   const label = labelOf(earlier);
   const ranked = focusable(node).map((control, at) => ({
     control,
-    distance: Math.abs(at - place) + (labelOf(control) === label ? 0 : mostControls),
+    distance: Math.abs(at - place) + (labelOf(control) === label ? 0 : maxControls),
   }));
   ranked.sort((one, other) => one.distance - other.distance);
   // A disabled or invisible control does not accept the focus.
@@ -64,7 +64,7 @@ function focusNear(node: Element, place: number, earlier: Element | null): void 
 }
 
 /** Above every distance within a node. */
-const mostControls = 1e6;
+const maxControls = 1e6;
 
 function labelOf(control: Element | null): string {
   return control?.getAttribute('aria-label') ?? control?.textContent ?? '';

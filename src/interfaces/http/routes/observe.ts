@@ -16,11 +16,10 @@ import {
   outcomeSchema,
   booleanField,
 } from '../replies/schemas.ts';
-import { historyEntry } from '../../json/entries.ts';
+import { historyEntry, configurationEntry } from '../../json/entries.ts';
 import { replyFields } from '../../json/timestamps.ts';
 import type { Cors } from '../guards/cors.ts';
 import type { EventStreams } from '../events/event-streams.ts';
-import { configurationEntry } from '../../json/configuration.ts';
 import type { TargetStatus } from '../../../domain/notification/message.ts';
 
 /** `GET /v1/history`: the last runs, at most 500. */
