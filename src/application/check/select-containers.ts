@@ -134,35 +134,22 @@ function readableReference(references: ContainerReferences, id: string): Contain
   return read?.kind === 'failed' ? undefined : read;
 }
 
-/** Limits the comparisons of filters with containers. */
-export function stopMatchingInTime(clock: Pick<Clock, 'monotonicMs'>): () => void {
-  return limitMatching(
-    clock,
-    maxMatchingMs,
-    () =>
-      new ServiceError('invalid-input', 'Cannot match the containers: the names and patterns take too long', {
+/**
+ * Returns a function to call before each comparison of a filter with a container, because comparisons block the event
+ * loop. It throws once they have taken too long.
+ */
+export function stopMatchingInTime({ monotonicMs }: Pick<Clock, 'monotonicMs'>): () => void {
+  const endMs = monotonicMs() + maxMatchingMs;
+  return () => {
+    if (monotonicMs() > endMs)
+      throw new ServiceError('invalid-input', 'Cannot match the containers: the names and patterns take too long', {
         remedy: 'Use fewer or simpler patterns',
-      }),
-  );
+      });
+  };
 }
 
 /** A hundred patterns and a thousand containers take 30 ms. */
 const maxMatchingMs = 250;
-
-/**
- * Returns a function to call before each comparison with a pattern, because comparisons block the event loop. It throws
- * once they have taken longer than `longestMs`.
- */
-function limitMatching(
-  { monotonicMs }: Pick<Clock, 'monotonicMs'>,
-  longestMs: number,
-  tooLong: () => ServiceError,
-): () => void {
-  const endMs = monotonicMs() + longestMs;
-  return () => {
-    if (monotonicMs() > endMs) throw tooLong();
-  };
-}
 
 /** Reference that a container was created from, or the engine's error. */
 export type ReadReference =

@@ -183,10 +183,10 @@ const eventOfOutcome: Readonly<Partial<Record<ContainerOutcome['outcome'], 'upda
 
 /** The entries of the last 90 days, at most the newest 10,000, oldest first. The file keeps only these. */
 export function compactHistory(entries: readonly HistoryEntry[], nowMs: number): readonly HistoryEntry[] {
-  return entries.filter(({ timestampMs }) => timestampMs > nowMs - longestMs).slice(-maxKept);
+  return entries.filter(({ timestampMs }) => timestampMs > nowMs - maxAgeMs).slice(-maxKept);
 }
 
-const longestMs = 90 * 86_400_000;
+const maxAgeMs = 90 * 86_400_000;
 const maxKept = 10_000;
 
 /** Reads an entry of the file. Undefined for any other value. */

@@ -256,8 +256,8 @@ function createGatePauses(outside: Pick<Outside, 'engine' | 'clock'>, id: string
 
 function lengthOf({ leftOfWindowMs, leftMs, isProbing, isPolled }: PauseOrder, isListening: boolean): number {
   if (isProbing) return probePollMs;
-  const longestMs = isPolled || !isListening ? pollMs : leftOfWindowMs > 0 ? leftOfWindowMs : quietPollMs;
-  return Math.min(longestMs, leftOfWindowMs > 0 ? leftOfWindowMs : leftMs);
+  const maxPauseMs = isPolled || !isListening ? pollMs : leftOfWindowMs > 0 ? leftOfWindowMs : quietPollMs;
+  return Math.min(maxPauseMs, leftOfWindowMs > 0 ? leftOfWindowMs : leftMs);
 }
 
 /** Short against the start of a container (about 200 ms), long against an inspect call (1 ms). */
