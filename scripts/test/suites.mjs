@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { changedFiles, filesOf } from './files.mjs';
 
 /**
- * The suites, longest first, so that a short one ends last. A push runs the files in `always`, one in twelve of the
+ * The suites, longest first, so that a short one ends last. A push runs the files in `always`, one in 24 of the
  * `long` files, which take a minute or more, and a `share` of the others. `npm test -- --all` runs all.
  */
 export const suites = [
@@ -15,7 +15,7 @@ export const suites = [
     lab: true,
     podman: true,
     shards: 2,
-    share: 1 / 8,
+    share: 1 / 10,
     always: ['update'],
     long: [
       ...['canary', 'compose', 'health-times', 'placed-files', 'restraint', 'starting', 'holding-back', 'own-door'],
@@ -31,7 +31,10 @@ export const suites = [
     shards: 2,
     share: 1 / 4,
     always: ['kill'],
-    long: ['itself-on-an-engine', 'door-on-an-engine', 'real-forged-journals', 'real-races', 'decisions'],
+    long: [
+      ...['interrupted', 'itself', 'itself-on-an-engine', 'door-on-an-engine', 'real-races', 'decisions'],
+      ...['committed-images', 'forged-examples', 'forged-journals', 'real-forged-journals'],
+    ],
   },
   {
     name: 'failures',
@@ -87,7 +90,7 @@ function drawFiles(suite, seed) {
   const [fixed, slow, others] = [0, 1, -1].map((kind) => byPlace.filter((file) => kindOf(file) === kind));
   const drawn = new Set([
     ...fixed,
-    ...slow.slice(0, Math.ceil(slow.length / 12)),
+    ...slow.slice(0, Math.ceil(slow.length / 24)),
     ...others.slice(0, Math.ceil(others.length * share)),
   ]);
   const files = all.filter((file) => drawn.has(file));
