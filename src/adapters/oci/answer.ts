@@ -16,7 +16,7 @@ export function requireFound(answer: WireAnswer, missing: string): void {
   throw new HttpFailure(status >= 500 ? 'unreachable' : 'invalid', `it answered with status ${status}${words}`);
 }
 
-/** Throws `registry-invalid` unless the content has the requested digest. */
+/** Throws `invalid` unless the content has the requested digest. */
 export function verify({ body, headers }: WireAnswer, digest: Digest): void {
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity') throw new HttpFailure('invalid', 'it sent compressed content, which was not requested');

@@ -270,7 +270,7 @@ function readTime(text: string): number | undefined {
 }
 
 /**
- * The whole config, as Docker takes it from a registry. Throws `registry-invalid` for a field of another type, which no
+ * The whole config, as Docker takes it from a registry. Throws `invalid` for a field of another type, which no
  * engine could read: https://github.com/moby/docker-image-spec/blob/main/specs-go/v1/image.go
  */
 export function parseWholeConfig(body: Buffer): RemoteConfig {

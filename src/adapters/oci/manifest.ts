@@ -34,7 +34,7 @@ export type Manifest =
     } & Annotated);
 
 /**
- * Parses the body of a manifest. Throws `registry-invalid` for any other body. The body's `mediaType` takes precedence
+ * Parses the body of a manifest. Throws `invalid` for any other body. The body's `mediaType` takes precedence
  * over the header, because stores and proxies change headers. A body that could be both an index and an image, or that
  * other parsers read differently, is refused: https://github.com/advisories/GHSA-mc8v-mgrf-8f4m
  */
@@ -153,7 +153,7 @@ function mediaTypeOf(contentType: string | undefined): string {
 }
 
 /**
- * The object in a registry's JSON. Undefined for other content. Throws `registry-invalid` for a text that parsers read
+ * The object in a registry's JSON. Undefined for other content. Throws `invalid` for a text that parsers read
  * differently: engines match the names of fields in any case, and merge or replace a field that is given twice, as Go
  * does (https://pkg.go.dev/encoding/json#Unmarshal). `what` names the document: `manifest`.
  */
