@@ -108,7 +108,7 @@ describeInBrowser('decisions on the page', () => {
       .waitFor();
     await page.keyboard.press('Escape');
     const held = page.locator('.count[data-kind="held"] b');
-    expect(await held.textContent()).toBe('1');
+    await expect.poll(() => held.textContent()).toBe('1');
     const [{ until }] = (await stage.service.ask('/v1/decisions')).json().decisions;
     expect(Math.round((Date.parse(until) - Date.now()) / 86_400_000)).toBe(3);
     const fresh = await stage.open();

@@ -49,8 +49,9 @@ export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
     kind: 'boolean',
     flag: 'start-check',
     default: true,
-    defaultMeaning: 'true with the API groups containers or dashboard',
-    meaning: 'Check at the start, without an update, so that the page and the API show the state of every container',
+    defaultMeaning: 'true with the API groups containers or dashboard, or Home Assistant',
+    meaning:
+      'Check at the start, without an update, so that the page, the API and Home Assistant show the state of every container',
     example: 'false',
   },
   updateOnStart: { kind: 'boolean', flag: 'update-on-start', meaning: 'Also update at the start' },

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createCommandScene } from '../../../../test/support/scene/command-scene.ts';
 import { containerOutcome, session } from '../../../../test/support/scene/fake-application.ts';
+import { watchedContainer } from '../../../../test/support/http/scripted-service.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
 import { run } from './run.ts';
 
@@ -31,6 +32,23 @@ describe('run()', () => {
       expect(await codeAfter([containerOutcome('db')])).toBe(0);
     },
   );
+
+  test.each([
+    [['--notification-url', 'home=homeassistant+mqtt://broker'], ['check']],
+    [['--notification-url', 'homeassistant+mqtts://broker', '--no-start-check'], []],
+    [['--notification-url', 'logger://'], []],
+    [[], []],
+  ])('at the start with %j checks what is shown somewhere: %j', async (argv, asked) => {
+    const scene = createCommandScene(['run', '--interval', '1h', ...argv]);
+    const { application } = scene.context;
+    const shown = { ...watchedContainer('web'), checkedAtMs: undefined };
+    const inventory = () => ({ ...application.inventory(), containers: [shown] });
+    const code = run({ ...scene.context, application: { ...application, inventory } });
+    await scene.clock.advance(5000);
+    scene.interrupt.abort();
+    await code;
+    expect(scene.application.asked.map(([what]) => what).filter((what) => what === 'check')).toEqual(asked);
+  });
 
   test('updates every interval, from begin to begin, and ends with 0 when asked to stop', async () => {
     const times: number[] = [];

@@ -61,12 +61,14 @@ export async function run(context: CommandContext): Promise<number> {
 }
 
 /**
- * Checks, without an update, the containers that the API would show without a result. Results that an earlier process
+ * Checks, without an update, the containers that the API or Home Assistant would show without a result. Results that an earlier process
  * has left are enough for a while, and a registry that asked for a pause gets it.
  */
 async function checkAtStart({ application, settings, clock, log, signal }: CommandContext): Promise<void> {
   const { startCheck, startCheckDelayMs = 0 } = settings.run;
-  const isShown = settings.http.groups.some((group) => group === 'containers' || group === 'dashboard');
+  const isShown =
+    settings.http.groups.some((group) => group === 'containers' || group === 'dashboard') ||
+    settings.notifications.urls.some((url) => /homeassistant\+mqtts?:/i.test(url));
   if (!startCheck || !isShown) return;
   try {
     await application.follow(signal);
