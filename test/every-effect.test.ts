@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { foreignLabelRows } from '../src/config/show/reference.ts';
 import { optionEntries, type OptionKey } from '../src/config/table/options.ts';
-import { dropInPrefix, ownPrefix } from '../src/domain/image/image-labels.ts';
+import { dropInPrefix, ownPrefix } from '../src/domain/image/labels.ts';
 import { labelNames } from '../src/domain/settings/table/service-options.ts';
 import {
   type Effect,

@@ -14,7 +14,8 @@ import {
   type ContainerReach,
 } from './container/container.ts';
 import type { UnfinishedUpdate } from './recovery/unfinished-update.ts';
-import type { Hold, CandidateKind } from './decision/decisions.ts';
+import type { CandidateKind } from './image/tag-policy.ts';
+import type { Hold } from './decision/decisions.ts';
 import type { ComposeState } from './compose/compose-state.ts';
 import type { UnwatchedReason } from './check/watch-rules.ts';
 import { versionOf, type ImageVersions } from './image/image-labels.ts';

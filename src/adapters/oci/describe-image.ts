@@ -1,4 +1,5 @@
-import { labelOf, versionLabels, type Labels } from '../../domain/image/image-labels.ts';
+import { labelOf, type Labels } from '../../domain/image/labels.ts';
+import { versionLabels } from '../../domain/image/image-labels.ts';
 import { defined } from '../../domain/text/plain-data.ts';
 import type { AlternativeImage, RemoteImage, RemoteConfig } from '../../domain/outside/registry.ts';
 import {

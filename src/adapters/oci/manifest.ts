@@ -1,5 +1,5 @@
 import { sourceAnnotations } from '../../domain/image/image-source.ts';
-import type { Labels } from '../../domain/image/image-labels.ts';
+import type { Labels } from '../../domain/image/labels.ts';
 import { parseDigest, type Digest } from '../../domain/image/image-reference.ts';
 import type { ForeignPlatform } from '../../domain/image/platform.ts';
 import { HttpFailure } from '../http/failure.ts';

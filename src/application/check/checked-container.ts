@@ -1,4 +1,5 @@
-import type { Hold, ApprovalFrom, CandidateKind, DecidedCandidate } from '../../domain/decision/decisions.ts';
+import type { ApprovalFrom, CandidateKind } from '../../domain/image/tag-policy.ts';
+import type { Hold, DecidedCandidate } from '../../domain/decision/decisions.ts';
 import type { WindowSetting } from '../../domain/settings/values/versions.ts';
 import type { VerifiedImage, Registry } from '../../domain/outside/registry.ts';
 import type { ComposeQuestion, ComposeState } from '../../domain/compose/compose-state.ts';
@@ -15,7 +16,8 @@ import { isContainer, type Cooldown, type EntryKind } from '../../domain/run/ses
 import type { FailedVersion } from '../../domain/check/failed-version.ts';
 import type { Staleness, TagOfCandidate, Verdict } from '../../domain/check/verdict.ts';
 import type { ReadReference } from './select-containers.ts';
-import { versionOf, versionsBetween, type ImageVersions, type Labels } from '../../domain/image/image-labels.ts';
+import { type Labels } from '../../domain/image/labels.ts';
+import { versionOf, versionsBetween, type ImageVersions } from '../../domain/image/image-labels.ts';
 import { defined } from '../../domain/text/plain-data.ts';
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { CheckedFacts } from '../../domain/run/event.ts';

@@ -6,7 +6,8 @@ import { formatReference, type Digest, type ImageReference } from '../../domain/
 import { printTime } from '../../domain/text/duration.ts';
 import { quoted, sentence } from '../../domain/text/printable.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
-import { chooseTag, hasPattern, lineOf, type TagQuestion, type TagCandidate } from '../../domain/image/choose-tag.ts';
+import { type TagCandidate } from '../../domain/image/tag-policy.ts';
+import { chooseTag, hasPattern, lineOf, type TagQuestion } from '../../domain/image/choose-tag.ts';
 import { judgeFailure, judgeContent } from '../../domain/check/staleness.ts';
 import {
   ageOf,

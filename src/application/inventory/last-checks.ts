@@ -9,7 +9,8 @@ import {
 } from '../../domain/image/image-reference.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
 import type { LastCheck, TrackedContainer } from '../../domain/inventory.ts';
-import { candidateKinds, heldBecause, unknownBecause, type DecidedCandidate } from '../../domain/decision/decisions.ts';
+import { candidateKinds } from '../../domain/image/tag-policy.ts';
+import { heldBecause, unknownBecause, type DecidedCandidate } from '../../domain/decision/decisions.ts';
 import { candidateDigest, otherDigest, type CheckedContainer } from '../check/checked-container.ts';
 import { freshReason, stalenesses } from '../../domain/check/verdict.ts';
 import { versionChanges } from '../../domain/image/image-labels.ts';

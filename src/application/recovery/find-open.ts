@@ -19,7 +19,7 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
 import type { Member } from '../../domain/transaction/facts.ts';
 import { memberFromJournal, memberFromMark, type OpenTransaction } from '../transaction/open-transaction.ts';
-import { containerOwnLabels } from '../../domain/image/image-labels.ts';
+import { containerOwnLabels } from '../../domain/image/labels.ts';
 import { objectErrorOrThrow } from '../engine/listing.ts';
 import { imageLabelsIn, indexImages } from '../../domain/container/lookup.ts';
 import { formatDuration } from '../../domain/text/duration.ts';

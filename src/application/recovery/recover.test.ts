@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { Instance } from '../../domain/outside/outside.ts';
 import { defaultSettings } from '../../domain/settings/effective-settings.ts';
-import { journalPrefix } from '../../domain/image/image-labels.ts';
+import { journalPrefix } from '../../domain/image/labels.ts';
 import { recoverTransactions } from './recover.ts';
 import { runTransaction } from '../transaction/run-transaction.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { applicationWith, createStaleWeb, updateAll } from '../../../test/support/scene/race-scene.ts';
-import { journalPrefix } from '../../domain/image/image-labels.ts';
+import { journalPrefix } from '../../domain/image/labels.ts';
 
 test('a name that somebody takes in the middle of the swap is told, and the container waits for its name', async () => {
   const { scene, old } = await createStaleWeb();

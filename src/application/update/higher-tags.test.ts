@@ -7,7 +7,7 @@ import type { Registry } from '../../domain/outside/registry.ts';
 import { annotations, identities } from '../../domain/settings/values/versions.ts';
 import { parseImageReference } from '../../domain/image/image-reference.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import { readTagPolicy } from '../../domain/image/choose-tag.ts';
+import { readTagPolicy } from '../../domain/image/tag-policy.ts';
 import type { Application } from '../application.ts';
 import { createApplication } from '../create-application.ts';
 

@@ -21,7 +21,7 @@ import type { FailedVersion } from '../../domain/check/failed-version.ts';
 import { parseKeptName } from '../../domain/transaction/transaction-names.ts';
 import { cleanUpImages, removeOldVolumes, removeOverdue } from '../transaction/cleanup.ts';
 import { forgetFailures } from '../transaction/outcomes.ts';
-import type { Labels } from '../../domain/image/image-labels.ts';
+import type { Labels } from '../../domain/image/labels.ts';
 import { runHook, titleOf } from '../health/hooks.ts';
 
 type Update = (request: InRun<UpdateRequest>, signal?: AbortSignal) => Promise<Session>;

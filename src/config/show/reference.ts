@@ -1,4 +1,4 @@
-import { dropInPrefix, originalImageLabel, ownPrefix, watchtowerLabel } from '../../domain/image/image-labels.ts';
+import { dropInPrefix, originalImageLabel, ownPrefix, watchtowerLabel } from '../../domain/image/labels.ts';
 import { variablesOf } from '../table/environment.ts';
 import { defaultText, flagText, type Option } from '../table/option.ts';
 import { labelTable } from '../../domain/settings/table/service-options.ts';

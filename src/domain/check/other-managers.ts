@@ -1,5 +1,5 @@
 import { isAlive, type ContainerSummary } from '../container/container.ts';
-import { labelOf, watchtowerLabel } from '../image/image-labels.ts';
+import { labelOf, watchtowerLabel } from '../image/labels.ts';
 import type { ImageLabelsOf } from '../container/lookup.ts';
 import { tryParseImageReference } from '../image/image-reference.ts';
 import { readLabels } from '../settings/effective-settings.ts';

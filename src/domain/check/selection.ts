@@ -1,4 +1,4 @@
-import type { Labels } from '../image/image-labels.ts';
+import type { Labels } from '../image/labels.ts';
 import type { ContainerSummary } from '../container/container.ts';
 import { composePrefix, type ImageLabelsOf } from '../container/lookup.ts';
 import {

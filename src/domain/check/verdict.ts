@@ -1,5 +1,5 @@
 import type { ImageSummary } from '../container/container.ts';
-import type { VersionKind } from '../image/choose-tag.ts';
+import type { VersionKind } from '../image/tag-policy.ts';
 import { digestOfRepository, type Digest, type ImageReference } from '../image/image-reference.ts';
 import type { Cooldown } from '../run/session.ts';
 import type { FailedVersion } from './failed-version.ts';

@@ -1,7 +1,7 @@
 /** Which containers are watched: by state, labels, names, images and scope. */
 
 import type { ContainerSummary } from '../container/container.ts';
-import { carriesAny, type Labels } from '../image/image-labels.ts';
+import { carriesAny, type Labels } from '../image/labels.ts';
 import { ownEnable, readLabels, type LabelValues, type ServiceSettings } from '../settings/effective-settings.ts';
 import { anyOf, namePattern, type NamePattern } from '../text/name-pattern.ts';
 import { quoted } from '../text/printable.ts';

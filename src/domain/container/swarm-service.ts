@@ -1,4 +1,4 @@
-import { familyPrefix, journalPrefix, ownPrefix, type Labels } from '../image/image-labels.ts';
+import { familyPrefix, journalPrefix, ownPrefix, type Labels } from '../image/labels.ts';
 import type { Platform } from '../image/platform.ts';
 import {
   shortDigest,

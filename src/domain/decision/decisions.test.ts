@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Digest } from '../image/image-reference.ts';
 import { parseWindows, createTimeZone, createWindows, type Windows } from './windows.ts';
+import { needsApproval, readApproval, type ApprovalFrom } from '../image/tag-policy.ts';
 import {
   obsoleteDecisions,
   decisionFor,
@@ -11,13 +12,10 @@ import {
   readDecisionRecord,
   describeHold,
   holdOf,
-  needsApproval,
-  readApproval,
   type Decision,
   type DecisionRequest,
   type DecisionRecord,
   type HoldQuestion,
-  type ApprovalFrom,
 } from './decisions.ts';
 
 const digestOf = (letter: string): Digest => `sha256:${letter.repeat(64)}`;

@@ -1,11 +1,11 @@
 /** What holds a newer version back, and the decisions of people about it. */
 
+import { needsApproval, type ApprovalFrom, type CandidateKind } from '../image/tag-policy.ts';
 import { isDigest, type Digest } from '../image/image-reference.ts';
 import { quoted, printable } from '../text/printable.ts';
 import { formatDuration, printTime } from '../text/duration.ts';
 import type { Windows } from './windows.ts';
 import type { ErrorCode } from '../text/errors.ts';
-import { versionKinds } from '../image/choose-tag.ts';
 import { isJsonObject, isWholeNumber } from '../text/json.ts';
 import { putNewest } from '../text/plain-data.ts';
 
@@ -217,39 +217,6 @@ export function describeHold(hold: HoldReason, container: string): string {
 }
 
 export const unreadableRemedy = 'correct this file in the folder of --state-dir, or remove it with its decisions';
-
-/**
- * The differences between a candidate and the current tag, the smallest first. `digest` means the same tag with other
- * content.
- */
-export const candidateKinds = ['digest', ...versionKinds] as const;
-
-export type CandidateKind = (typeof candidateKinds)[number];
-
-/** The smallest kind of candidate that needs approval. `never`: no candidate does. */
-export type ApprovalFrom = CandidateKind | 'never';
-
-/** Reads `true` (all kinds), `false`, `patch`, `minor` or `major` (that kind and those that go further). Undefined for any other text. */
-export function readApproval(text: string): ApprovalFrom | undefined {
-  return spellings.get(text.trim().toLowerCase());
-}
-
-/** Whether a person must approve a candidate of the kind. */
-export function needsApproval(from: ApprovalFrom, kind: CandidateKind): boolean {
-  return from !== 'never' && candidateKinds.indexOf(kind) >= candidateKinds.indexOf(from);
-}
-
-const spellings: ReadonlyMap<string, ApprovalFrom> = new Map([
-  ['true', 'digest'],
-  ['yes', 'digest'],
-  ['1', 'digest'],
-  ['false', 'never'],
-  ['no', 'never'],
-  ['0', 'never'],
-  ['patch', 'patch'],
-  ['minor', 'minor'],
-  ['major', 'major'],
-]);
 
 /** One stored change. The decisions are the result of their records, in order. */
 export type DecisionRecord =

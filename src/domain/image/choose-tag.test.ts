@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readTagLists } from '../../../test/support/registry/tag-lists.ts';
 import * as subject from './choose-tag.ts';
-import { readTagFilter, readTagPolicy, type TagFilter, type TagPolicy } from './choose-tag.ts';
+import { readTagFilter, readTagPolicy, type TagFilter, type TagPolicy } from './tag-policy.ts';
 import { parseVersionTag } from './version-tag.ts';
 
 const lists = readTagLists();

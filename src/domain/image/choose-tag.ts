@@ -1,4 +1,5 @@
-import { boundedPattern, type BoundedPattern } from '../text/name-pattern.ts';
+import type { TagCandidate, TagFilter, TagPolicy, VersionKind } from './tag-policy.ts';
+import { type BoundedPattern } from '../text/name-pattern.ts';
 import { quoted } from '../text/printable.ts';
 import {
   compareNumbers,
@@ -426,48 +427,4 @@ function* findByPattern({ current, tags }: TagQuestion, pattern: BoundedPattern)
 function numbersOf(groups: readonly string[] | undefined): readonly number[] | undefined {
   const numbers = (groups ?? []).flatMap((group) => group.match(/\d+/g) ?? []).map(Number);
   return numbers.length > 0 && numbers.every(Number.isSafeInteger) ? numbers : undefined;
-}
-
-/** The kinds of a version step, the smallest first: in a later number, the second, or the first one. */
-export const versionKinds = ['patch', 'minor', 'major'] as const;
-
-export type VersionKind = (typeof versionKinds)[number];
-
-/**
- * The tags that a container may move to. `digest`: none, only new content of its own tag. `patch`, `minor`, `major`:
- * higher versions up to that kind. `regex`: tags that the pattern matches as a whole, in the order of the numbers in
- * its groups.
- */
-export type TagPolicy =
-  | { readonly kind: 'digest' }
-  | { readonly kind: VersionKind }
-  | { readonly kind: 'regex'; readonly text: string; readonly pattern: BoundedPattern };
-
-/** A tag that may replace the current one, and the kind of the step. */
-export type TagCandidate = { readonly tag: string; readonly kind: VersionKind };
-
-/** Reads a policy. The fault completes "Cannot read …: ". */
-export function readTagPolicy(text: string): TagPolicy | { readonly fault: string } {
-  const trimmed = text.trim();
-  if (/^regex:/i.test(trimmed)) return readRegex(trimmed.slice('regex:'.length));
-  const kind = trimmed.toLowerCase();
-  if (kind === 'digest' || kind === 'patch' || kind === 'minor' || kind === 'major') return { kind };
-  return { fault: 'it takes digest, patch, minor, major or regex:PATTERN' };
-}
-
-/** Whether a tag matches a pattern in RE2 syntax, anywhere in the tag. */
-export type TagFilter = (tag: string) => boolean;
-
-/** Reads the pattern of `tag-include` or `tag-exclude`. */
-export function readTagFilter(text: string): TagFilter | { readonly fault: string } {
-  const pattern = boundedPattern(text.trim());
-  return 'fault' in pattern ? pattern : pattern.isIn;
-}
-
-function readRegex(text: string): TagPolicy | { readonly fault: string } {
-  const pattern = boundedPattern(text);
-  if ('fault' in pattern) return pattern;
-  if (pattern.groupCount === 0)
-    return { fault: 'the pattern needs a group around the numbers that order the tags, as in ^(\\d+\\.\\d+)-apache$' };
-  return { kind: 'regex', text, pattern };
 }

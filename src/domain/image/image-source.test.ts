@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Labels } from './image-labels.ts';
+import type { Labels } from './labels.ts';
 import {
   addressOf,
   linksOf,

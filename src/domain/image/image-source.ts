@@ -1,4 +1,5 @@
-import { areInherited, labelOf, type Labels } from './image-labels.ts';
+import { labelOf, type Labels } from './labels.ts';
+import { areInherited } from './image-labels.ts';
 import { tryParseImageReference } from './image-reference.ts';
 
 /** The kinds of hosts that have release notes. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { containerOwnLabels } from './image-labels.ts';
+import { containerOwnLabels } from './labels.ts';
 
 test('ownLabels() leaves out what the image has with the same value', () => {
   const labels = { 'upkeep.scope': 'shop', 'upkeep.enable': 'false', maintainer: 'somebody' };

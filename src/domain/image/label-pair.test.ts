@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { carriesAny, parseLabelPair } from './image-labels.ts';
+import { carriesAny, parseLabelPair } from './labels.ts';
 
 test.each([
   ['tier=web', { label: 'tier', value: 'web' }],

@@ -6,7 +6,7 @@ import type { PermissionName } from './permission.ts';
 import type { RestartPolicy, ContainerRecipe } from '../container/container-settings.ts';
 import type { PullProgress } from '../run/event.ts';
 import type { RegistryCredentials } from './registry.ts';
-import type { Labels } from '../image/image-labels.ts';
+import type { Labels } from '../image/labels.ts';
 import type { SwarmNode, SwarmService, SwarmTask } from '../container/swarm-service.ts';
 
 /**

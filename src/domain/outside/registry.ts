@@ -1,5 +1,5 @@
 import type { Image } from '../container/container.ts';
-import type { Labels } from '../image/image-labels.ts';
+import type { Labels } from '../image/labels.ts';
 import type { Digest, ImageReference } from '../image/image-reference.ts';
 import type { Platform } from '../image/platform.ts';
 import type { FoundSignatures } from '../image/signature.ts';

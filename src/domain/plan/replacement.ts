@@ -11,7 +11,7 @@ import type { Container } from '../container/container.ts';
 import type { DependencyGraph, HardDependency } from './dependency-graph.ts';
 import { quoted } from '../text/printable.ts';
 import { swarmTaskLabel } from '../check/watch-rules.ts';
-import { whyNoDoorUpdate, whyNotSelfUpdated } from '../self-update/helper.ts';
+import { whyNoDoorUpdate, whyNotSelfUpdated } from '../self-update/own-ways.ts';
 import { isParkedName } from '../transaction/transaction-names.ts';
 import type { EngineAbilities } from '../outside/engine.ts';
 import type { PlannedMember } from './update-plan.ts';

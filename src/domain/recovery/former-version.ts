@@ -2,7 +2,7 @@
 
 import { isImageId } from '../check/container-reference.ts';
 import { isAlive, type Container, type ImageSummary, type ContainerSummary } from '../container/container.ts';
-import { containerOwnLabels, type Labels } from '../image/image-labels.ts';
+import { containerOwnLabels, type Labels } from '../image/labels.ts';
 import type { Seal } from '../outside/outside.ts';
 import {
   parseDigest,

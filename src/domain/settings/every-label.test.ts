@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { dropInPrefix, ownPrefix } from '../image/image-labels.ts';
+import { dropInPrefix, ownPrefix } from '../image/labels.ts';
 import { labelNames, type LabelName } from './table/service-options.ts';
 import { type LabelValues, readLabels } from './effective-settings.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { fixtureTable } from '../../../test/support/fixture-table.ts';
 import { labelNames } from './table/service-options.ts';
-import { describeUnknownLabel } from './read-label.ts';
+import { describeUnknownLabel } from './effective-settings.ts';
 
 describe('describeUnknownLabel()', () => {
   test.each(fixtureTable('label-typos.txt'))('of %s: %s', (label = '', meant = '') => {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyText } from '../../../test/support/any-text.ts';
-import type { Labels } from '../image/image-labels.ts';
+import type { Labels } from '../image/labels.ts';
 import { labelNames } from './table/service-options.ts';
 import { labelsInEffect, type LabelValues, readLabels as readLabelsOf, labelValuesOf } from './effective-settings.ts';
 

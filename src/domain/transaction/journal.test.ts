@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isJournalLabel, type Journal, readJournal, sealLabel, writeJournal } from './journal.ts';
-import { journalPrefix } from '../image/image-labels.ts';
+import { journalPrefix } from '../image/labels.ts';
 
 const id = (digit: string) => digit.repeat(64);
 

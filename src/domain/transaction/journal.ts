@@ -1,6 +1,6 @@
 import { desiredEndState, type DesiredEndState } from '../settings/effective-settings.ts';
 import type { RestartPolicy } from '../container/container-settings.ts';
-import { containerOwnLabels, journalPrefix, type Labels } from '../image/image-labels.ts';
+import { containerOwnLabels, journalPrefix, type Labels } from '../image/labels.ts';
 import type { JournaledMember } from './facts.ts';
 import type { Seal } from '../outside/outside.ts';
 import { parseJson } from '../text/json.ts';

@@ -1,6 +1,6 @@
 import type { Snapshot } from '../../../sandbox/world/view.ts';
 import type { Container } from '../../../src/domain/container/container.ts';
-import { journalPrefix } from '../../../src/domain/image/image-labels.ts';
+import { journalPrefix } from '../../../src/domain/image/labels.ts';
 import { readJournal } from '../../../src/domain/transaction/journal.ts';
 import {
   bystanders,

@@ -8,7 +8,7 @@ import { arrayOf, parseJson, isJsonObject, type JsonObject } from '../../../doma
 import { constants } from 'node:os';
 import { cleanPath } from '../../../domain/container/recipe/volumes.ts';
 import type { ContainerRecipe } from '../../../domain/container/container-settings.ts';
-import { journalPrefix } from '../../../domain/image/image-labels.ts';
+import { journalPrefix } from '../../../domain/image/labels.ts';
 import { readAnswer } from '../transport/answer.ts';
 import { capabilitiesOf } from './capabilities.ts';
 

@@ -9,7 +9,7 @@ import {
   type ImageConfig,
 } from '../container-settings.ts';
 import type { Image, Container } from '../container.ts';
-import { journalPrefix, type Labels } from '../../image/image-labels.ts';
+import { journalPrefix, type Labels } from '../../image/labels.ts';
 import { pinnedPathsLabel, pinnedPaths } from './volumes.ts';
 import { isJournalLabel } from '../../transaction/journal.ts';
 import {

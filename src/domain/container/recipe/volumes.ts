@@ -1,6 +1,6 @@
 import type { Container } from '../container.ts';
 import { refusal, type HostConfig, type MountPoint } from '../container-settings.ts';
-import { journalPrefix } from '../../image/image-labels.ts';
+import { journalPrefix } from '../../image/labels.ts';
 import { parseJson } from '../../text/json.ts';
 import { compare, type Difference, type Pair } from './difference.ts';
 

@@ -1,4 +1,4 @@
-import { parseLabelPair } from '../../image/image-labels.ts';
+import { parseLabelPair } from '../../image/labels.ts';
 import { optionTable, type Acceptance, type ServiceOptionParts } from './option.ts';
 import { cooldown, restricting } from '../values/label-values.ts';
 

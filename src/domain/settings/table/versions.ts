@@ -21,7 +21,7 @@ import {
   type Signers,
 } from '../values/versions.ts';
 import { optionTable, type ServiceOptionParts } from './option.ts';
-import type { ApprovalFrom } from '../../decision/decisions.ts';
+import type { ApprovalFrom } from '../../image/tag-policy.ts';
 
 const ownTagOnly: PolicySetting = { kind: 'digest' };
 

@@ -1,6 +1,12 @@
-import { readTagFilter, readTagPolicy, type TagFilter, type TagPolicy } from '../../image/choose-tag.ts';
+import {
+  readTagFilter,
+  readTagPolicy,
+  type TagFilter,
+  type TagPolicy,
+  readApproval,
+  type ApprovalFrom,
+} from '../../image/tag-policy.ts';
 import type { ValueKind } from './label-values.ts';
-import { readApproval, type ApprovalFrom } from '../../decision/decisions.ts';
 import { parseWindows, type Window } from '../../decision/windows.ts';
 import { repositoryKey, tryParseImageReference } from '../../image/image-reference.ts';
 import type { AllowedIdentity, RequiredAnnotation } from '../../image/signature.ts';

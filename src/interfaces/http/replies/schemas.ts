@@ -1,6 +1,7 @@
 import { composeStates } from '../../../domain/compose/compose-state.ts';
 import { words } from '../../../domain/text/words.ts';
-import { heldBecause, unknownBecause, candidateKinds } from '../../../domain/decision/decisions.ts';
+import { candidateKinds } from '../../../domain/image/tag-policy.ts';
+import { heldBecause, unknownBecause } from '../../../domain/decision/decisions.ts';
 import { engineRunResults, entryKinds, outcomeKinds } from '../../../domain/run/session.ts';
 import { versionChanges } from '../../../domain/image/image-labels.ts';
 

@@ -1,4 +1,4 @@
-import { journalPrefix } from '../../../../src/domain/image/image-labels.ts';
+import { journalPrefix } from '../../../../src/domain/image/labels.ts';
 
 /** Containers beside an update that are not part of it. A forger tries to have them stopped, removed or started. */
 export const bystanders = [
