@@ -250,7 +250,7 @@ function createDecisionActions({ ask, fleet, context, refresh, plan, begin }: De
   function approvedWords({ name }: WatchedContainer): string {
     const { nextRunAtMs } = fleet.status();
     return nextRunAtMs === undefined
-      ? `Approved. No run is scheduled: ${name} is updated when somebody asks for it.`
+      ? `Approved. No run is scheduled: ${name} is updated when you ask for it.`
       : `Approved. ${name} is updated ${when(nextRunAtMs, context().nowMs())}.`;
   }
 }
