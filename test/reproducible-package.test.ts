@@ -25,6 +25,7 @@ const shipped = [
     'tdigest',
   ],
   'wrap-ansi',
+  'yaml',
 ];
 
 test('two packages from different folders have the same bytes, with a bill of materials in them', async () => {
