@@ -81,7 +81,7 @@ export function containerRoutes({ service, clock }: HttpParts): readonly Route[]
       path: '/v1/containers',
       summary: 'List watched containers',
       description: 'Lists the watched containers, from memory.',
-      replies: repliesWith(listSchema),
+      replies: repliesWith(containersSchema),
       answer: ({ query }, reply) => list(reply, containerFilter(query, enginesIn(query, service))),
     }),
     defineRoute({
@@ -102,7 +102,7 @@ const listedFields: Fields = {
   digest: text('Registry digest of the image; empty for a locally built image'),
 };
 
-const listSchema = stamped({
+const containersSchema = stamped({
   containers: array(object(listedFields, { ...engineField, ...kindField })),
   count: integer('Number of entries'),
 });

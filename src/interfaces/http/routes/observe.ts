@@ -36,7 +36,7 @@ export function historyRoute({ service, clock }: HttpParts): Route {
       limit: count('Only this number of newest entries; 0 or absent: all'),
     },
     replies: {
-      200: { description: 'The updates', schema: listSchema },
+      200: { description: 'The updates', schema: historySchema },
       500: { description: 'The history cannot be read' },
     },
     answer: async ({ query: { since = -Infinity, until = Infinity, limit = Infinity } }) => {
@@ -52,7 +52,7 @@ export function historyRoute({ service, clock }: HttpParts): Route {
   });
 }
 
-const listSchema = stamped({
+const historySchema = stamped({
   entries: array(
     object(
       {
@@ -130,12 +130,12 @@ export function configRoute({ configuration, clock }: HttpParts): Route {
     summary: 'Show the settings in effect',
     description: 'Shows the settings in effect, and every option with the origin of its value. Secrets are redacted.',
     query: {},
-    replies: { 200: { description: 'The settings', schema: replySchema } },
+    replies: { 200: { description: 'The settings', schema: configSchema } },
     answer: () => ({ ...configurationEntry(configuration()), ...replyFields(clock.nowMs()) }),
   });
 }
 
-const replySchema = stamped({
+const configSchema = stamped({
   config: object({
     monitor_only: booleanField('Newer images are reported, and not applied'),
     cleanup: booleanField('Old images are removed after an update'),
