@@ -291,8 +291,9 @@ export function announcePhase(
   runId: string,
   container: string,
   phase: UpdatePhase,
+  windowMs?: number,
 ): void {
-  publish({ kind: 'phase_entered', runId, container, phase });
+  publish({ kind: 'phase_entered', runId, container, phase, ...(windowMs !== undefined && { windowMs }) });
 }
 
 /** Publishes the end of the change of one container. */

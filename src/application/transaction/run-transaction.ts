@@ -22,6 +22,7 @@ import type { HelperOrder } from '../../domain/self-update/helper.ts';
 import { handOver } from './hand-over.ts';
 import { keepOrderOf, startOrderOf } from '../../domain/plan/replacement.ts';
 import { opened, memberFromPlan, type OpenTransaction } from './open-transaction.ts';
+import { stopAndHealthPolicyOf } from '../health/health.ts';
 import { describeWithRemedy } from '../../domain/text/errors.ts';
 
 export type RunTransaction = typeof runTransaction;
@@ -53,7 +54,12 @@ export async function runTransaction(
   }
   const enter: EnterPhase = (container, phase) => {
     phases.enter(container, phase);
-    announcePhase(outside, runId, container, phase);
+    const member = planned.members.find((one) => one.container.name === container);
+    const windowMs =
+      phase === 'checking health' && member !== undefined
+        ? stopAndHealthPolicyOf(member.container, settings).gateWindowMs
+        : undefined;
+    announcePhase(outside, runId, container, phase, windowMs);
   };
   const reached = await replaceContainers(
     outside,

@@ -75,6 +75,8 @@ type OneEvent =
       readonly container: string;
       readonly entryKind?: EntryKind;
       readonly phase: UpdatePhase;
+      /** With `checking health`: how long the new container must run, in milliseconds. */
+      readonly windowMs?: number;
       /** For a service of a swarm. Published again for each further running task. */
       readonly tasks?: TaskProgress;
     }

@@ -99,10 +99,10 @@ export function createRunView(clock: Clock): RunView {
   /** By `fleetKeyOf`. */
   const rows = new Map<string, Row>();
   const change = (key: string, parts: Partial<Row>) => rows.set(key, { ...(rows.get(key) ?? newRow), ...parts });
-  const enter = (key: string, phase: UpdatePhase, { progress, tasks }: Progress = {}) => {
+  const enter = (key: string, phase: UpdatePhase, { progress, tasks, windowMs }: Progress = {}) => {
     const state = rows.get(key)?.state;
     const sinceMs = state?.kind === 'busy' && state.phase === phase ? state.sinceMs : clock.monotonicMs();
-    change(key, { state: { kind: 'busy', phase, sinceMs, progress, tasks } });
+    change(key, { state: { kind: 'busy', phase, sinceMs, progress, tasks, windowMs } });
   };
   return {
     hear: (event) => {
@@ -148,7 +148,7 @@ function keyOf(event: ServiceEvent): string {
   return fleetKeyOf(event.engine, { name: event.container, kind });
 }
 
-type Progress = { readonly progress?: PullProgress; readonly tasks?: TaskProgress };
+type Progress = { readonly progress?: PullProgress; readonly tasks?: TaskProgress; readonly windowMs?: number };
 
 type Row = { readonly image: string; readonly version: Cell; readonly state: RowState; readonly reason: string };
 
@@ -161,6 +161,7 @@ type RowState =
       readonly sinceMs: number;
       readonly progress: PullProgress | undefined;
       readonly tasks: TaskProgress | undefined;
+      readonly windowMs: number | undefined;
     }
   | ({ readonly kind: 'done'; readonly outcome: OutcomeKind } & Versions);
 
@@ -190,11 +191,12 @@ function stateCell(state: RowState, nowMs: number): Cell {
   }
 }
 
-/** The progress of a pull, the tasks of a service, or the time in a long phase. */
-function detailOf({ sinceMs, progress, tasks }: RowState & { kind: 'busy' }, nowMs: number): string {
+/** The progress of a pull, the tasks of a service, or the time in a long phase: `7 of 10 s` of a health window. */
+function detailOf({ sinceMs, progress, tasks, windowMs }: RowState & { kind: 'busy' }, nowMs: number): string {
   if (progress !== undefined && progress.layers > 0) return ` ${progressText(progress)}`;
   if (tasks !== undefined) return ` ${formatTasks(tasks)}`;
   const seconds = Math.floor((nowMs - sinceMs) / 1000);
+  if (windowMs !== undefined && nowMs - sinceMs < windowMs) return ` ${seconds} of ${Math.ceil(windowMs / 1000)} s`;
   return seconds < 2 ? '' : ` ${formatDuration(seconds * 1000)}`;
 }
 

@@ -50,6 +50,18 @@ describe('createRunView()', () => {
     expect(hear({ kind: 'update_completed', runId, outcome, atMs: 0 })?.[1]).toBe('updated');
   });
 
+  test('tells how much of its health window a container has behind it, and after it the time', async () => {
+    const clock = createFakeClock();
+    const view = createRunView(clock);
+    const status = () => view.rows()[0]?.cells[1]?.text;
+    view.hear({ kind: 'phase_entered', runId, container: 'web', phase: 'checking health', windowMs: 10_000 });
+    expect(status()).toBe('checking health 0 of 10 s');
+    await clock.advance(7000);
+    expect(status()).toBe('checking health 7 of 10 s');
+    await clock.advance(5000);
+    expect(status()).toBe('checking health 12s');
+  });
+
   test('has a row for a service and one for the container of the same name', () => {
     const view = createRunView(createFakeClock());
     view.hear({ kind: 'containers_selected', runId, names: ['web', 'web service'] });
