@@ -39,7 +39,7 @@ describeInLab('notifications of what happens on a real engine', (lab) => {
     expect(more).toEqual([]);
     expect(start?.text).toMatch(/^Upkeep \S+ has started\./);
     expect(run?.title).toContain('nas');
-    expect(run?.text).toMatch(/^1 rolled back, 1 updated of 2 containers/);
+    expect(run?.text).toMatch(/^1 failed and was rolled back, 1 updated of 2 containers/);
     expect(run?.text).toMatch(/Rolled back:\n- api .*failed and was rolled back: .+/);
     expect(run?.text).toMatch(/Updated:\n- web .*v1 → v2.*\n  About it: https:\/\/example\.test\/app/);
     expect(run?.text).toContain('upkeep rollback web');
