@@ -35,7 +35,7 @@ describeInLab('the command line on a real engine', (lab) => {
     const before = await everyContainer();
     const { code, stdout, stderr } = await upkeep('update', ...args);
     expect([code, stderr.split('\n')[0]]).toEqual([1, expect.stringContaining(message)]);
-    expect(stdout).not.toContain('updating');
+    expect(stdout).not.toContain('being updated');
     expect(await everyContainer()).toEqual(before);
   });
 

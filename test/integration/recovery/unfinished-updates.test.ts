@@ -38,7 +38,7 @@ describeInLab('an update that is not over', (lab) => {
       table = await shown('check');
     });
     await other.ended;
-    expect(table).toMatch(/gate .*updating .*another update of "gate" is in progress/);
+    expect(table).toMatch(/gate .*being updated .*another update of "gate" is in progress/);
     expect(found?.outcomes, found?.run.stderr).toMatchObject({
       calm: { outcome: 'fresh' },
       gate: { outcome: 'deferred', reason: 'another update of "gate" is in progress' },
