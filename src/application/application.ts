@@ -9,6 +9,7 @@ import type { EventLog } from './events/event-log.ts';
 import type { HistoryEntry } from './events/history.ts';
 import type { DecidedCandidate } from '../domain/decision/decisions.ts';
 import type { DecisionService } from './check/decisions.ts';
+import type { ContainerNotes } from './check/notes.ts';
 import type { RecoveryOrder } from './recovery/recover.ts';
 import type { Rehearsal } from './transaction/run-transaction.ts';
 import type { ServiceError } from '../domain/text/errors.ts';
@@ -91,6 +92,13 @@ export type Application = {
     /** `engine` is needed if several engines have a container of that name. */
     readonly candidateOf: (container: string, engine?: string) => DecidedCandidate | undefined;
   };
+  /**
+   * The release notes of the newer version that a container waits for, as they were read last. Undefined: none is known.
+   * `several`: several engines have such a container.
+   */
+  readonly notesOf: (container: string, engine?: string) => ContainerNotes | 'several' | undefined;
+  /** Reads them if that was not tried yet, for 15 s at most. */
+  readonly readNotes: (container: string, signal?: AbortSignal) => Promise<void>;
   /** Names of all containers, watched or not. A container that an update has renamed is listed by its plain name. */
   readonly containerNames: (signal?: AbortSignal) => Promise<readonly string[]>;
   /** Resolves when the engine answers. Throws the reason when there is no answer within 5 s. */

@@ -24,6 +24,7 @@ import {
   createHoldRules,
   createFinalHoldCheck,
 } from './check/decisions.ts';
+import type { NotesService } from './check/notes.ts';
 import { createTagSightings } from './check/newer.ts';
 import { createBackgroundRepairs, createRepairNews } from './recovery/background-repairs.ts';
 import { createListRepaired, createUpdateLock } from './update/session.ts';
@@ -67,14 +68,19 @@ export function createApplication(
   const select = createSelectContainers(outside, settings, warnAboutUpdaters);
   const selectInSilence = createSelectContainers({ ...outside, publish: () => {} }, settings, () => {});
   const decisionStore = createDecisionStore(memory.decisions);
-  const holdBack = createHoldRules(settings);
+  const { notes } = follow;
+  const holdBack = createHoldRules(settings, notes);
   const tags = createTagSightings({ clock, store: memory.seenTags });
   const planner = createPlanner(outside, settings);
   const planStale: HoldParts['plan'] = (containers, listing, signal) =>
     planner(staleIn({ containers }, settings), listing, signal);
-  const known = { holdBack, decisions: decisionStore, tags, plan: planStale };
+  const known = { holdBack, decisions: decisionStore, tags, plan: planStale, notes };
   const judge = notingChecks(createJudge(outside, settings, known));
   const reconsider = () => checks.reconsider((one) => holdBack.again(one, decisionStore.known(), clock.nowMs()));
+  notes?.onChange(() => {
+    reconsider();
+    publish({ kind: 'notes_read', atMs: clock.nowMs() });
+  });
   const decisionService = createDecisionService({
     ...outside,
     store: decisionStore,
@@ -175,6 +181,14 @@ export function createApplication(
     status: status.read,
     eventLog,
     decisions: decisionService,
+    notesOf: (name) => {
+      const checked = checks.checkedOf(name);
+      return checked?.updateAvailable === true ? notes?.about(checked) : undefined;
+    },
+    readNotes: async (name, signal) => {
+      const { notesAt } = checks.checkedOf(name) ?? {};
+      if (notesAt !== undefined) await notes?.readNow([notesAt], signal);
+    },
     containerNames: async (signal) => {
       const listed = await world.engine.listContainers({}, signal);
       return [...new Set(listed.map(({ name }) => plainName(name)))];
@@ -250,6 +264,7 @@ export function createApplication(
       const report = await ask(selected, order, signal);
       const answered = report.asScheduled.filter((container) => !signal?.aborted || container.status !== 'unknown');
       checks.noteChecked(answered, clock.nowMs());
+      notes?.consider(answered.flatMap(({ updateAvailable, notesAt }) => (updateAvailable && notesAt) || []));
       if (order.applyCooldown && memory.endsDecisions !== false) await decisionService.endObsoleteDecisions(answered);
       return report;
     };
@@ -280,6 +295,8 @@ const endings = {
 export type LifeOptions = FollowOptions & {
   /** Whether the process lives on after a run, so that repairs that wait for containers may go on beside others. */
   readonly isService?: boolean;
+  /** Shared by all engines. Absent: nobody reads release notes. */
+  readonly notes?: NotesService | undefined;
 };
 
 /** Stores that outlive the process. An absent store is replaced by memory. */

@@ -31,7 +31,7 @@ export async function openFleet(
   const { createApplication } = await import('../application/create-application.ts');
   const { createProber } = await import('../adapters/probe/prober.ts');
   const { createEngineAnswers, shareEvents } = await import('../application/engine/share-engine.ts');
-  const { openEngine, openRegistry, shownAddress } = await import('./open-engine.ts');
+  const { openEngine, openNotes, openRegistry, shownAddress } = await import('./open-engine.ts');
   const opened = await Promise.all(
     engines.map(async (address) => {
       const engine = await openEngine(address, settings, { clock, log });
@@ -48,6 +48,8 @@ export async function openFleet(
   const { folder } = settings.state;
   const memory = folder === undefined ? undefined : await import('./memory.ts');
   const registry = await openRegistry(settings, surroundings, answers);
+  const isService = command === 'run' && !settings.run.once;
+  const notes = await openNotes(settings, surroundings, isService);
   const identity = await identityOf(settings.state, { log });
   const world = {
     registry,
@@ -72,7 +74,7 @@ export async function openFleet(
       settings.service,
       // Named by the swarm's id, because its owner may change.
       memoryOf(`swarm-${id.replaceAll(/[^a-z0-9]/gi, '').slice(0, 64)}`),
-      { maxRetryMs: 60_000 },
+      { maxRetryMs: 60_000, notes },
     );
   const application = createFleet({
     clock,
@@ -108,7 +110,8 @@ export async function openFleet(
             // The event stream is retried every minute and finds a returned engine.
             maxRetryMs: 600_000,
             tellsStartTimes: command === 'run' && settings.http.groups.includes('containers'),
-            isService: command === 'run' && !settings.run.once,
+            isService,
+            notes,
             goneRetryMs: 600_000,
           }),
         };
@@ -126,7 +129,7 @@ export async function openFleet(
       ? []
       : opened.map(({ address, engine }) => ({ swarm: engine.swarm, log: naming(log, () => address.name) })),
     close: async () => {
-      await Promise.all([...everyEngine.map((engine) => engine.close()), registry.close()]);
+      await Promise.all([...everyEngine.map((engine) => engine.close()), registry.close(), notes.close()]);
     },
   };
 }

@@ -6,6 +6,7 @@ import { compactChecks, readStoredCheck } from '../application/inventory/last-ch
 import { compactHistory, readHistoryEntry, type HistoryEntry } from '../application/events/history.ts';
 import { compactSeenTags, readSeenTag } from '../domain/check/sightings.ts';
 import { compactRecords, readDecisionRecord } from '../domain/decision/decisions.ts';
+import { compactNotes, readStoredNotes, type StoredNotes } from '../domain/notes/stored-notes.ts';
 import { compactSessions, readSessionChange, type SessionChange } from '../domain/settings/http-settings.ts';
 import type { Outside, SharedRecords } from '../domain/outside/outside.ts';
 
@@ -34,6 +35,12 @@ export function openSessions(folder: string, { log }: Pick<Outside, 'log'>): Sha
 export function openListings(folder: string, { log }: Pick<Outside, 'log'>): SharedRecords<StoredListing> {
   const form = { read: readStoredListing, compact: compactListings };
   return createSharedRecords({ ...at(folder, 'tag-lists'), what: 'lists of tags', log, ...form });
+}
+
+/** The release notes that were read. */
+export function openStoredNotes(folder: string, { log }: Pick<Outside, 'log'>): SharedRecords<StoredNotes> {
+  const form = { read: readStoredNotes, compact: compactNotes };
+  return createSharedRecords({ ...at(folder, 'notes'), what: 'release notes', log, ...form });
 }
 
 /** Each engine of a fleet has its own file, because container names may repeat across engines. */

@@ -8,6 +8,8 @@ import type { EngineAddress } from '../domain/engine-address.ts';
 import type { Engine } from '../domain/outside/outside.ts';
 import type { ProcessContext } from './process-context.ts';
 import type { EngineInfo } from '../domain/outside/engine.ts';
+import type { NotesService } from '../application/check/notes.ts';
+import type { Forges } from '../domain/notes/notes.ts';
 import type { Registry } from '../domain/outside/registry.ts';
 
 /** An engine, and its name if there are several. */
@@ -95,4 +97,29 @@ export async function openRegistry(
       !registry.isDockerConfigChosen &&
       (await ask(({ kind }) => (kind === 'podman' ? [kind] : [])).catch(() => [])).length > 0,
   });
+}
+
+/**
+ * The release notes of newer versions, for all engines. The client of forges is loaded with its first question. A
+ * command that ends shows what an earlier process has read.
+ */
+export async function openNotes(
+  { notes: { hosts, tokens }, registry, state: { folder } }: Settings,
+  { clock, log, program }: Omit<ProcessContext, 'terminal'>,
+  isService: boolean,
+): Promise<NotesService> {
+  const { createNotes } = await import('../application/check/notes.ts');
+  const store = folder === undefined ? undefined : (await import('./memory.ts')).openStoredNotes(folder, { log });
+  let opened: Promise<Forges> | undefined;
+  const open = async () => {
+    const { createForges } = await import('../adapters/forge/forges.ts');
+    const { proxy, tlsMinVersion, extraCa, systemTrust } = registry;
+    const trust = { tlsMinVersion, extraCa, systemTrust };
+    return createForges({ clock, log, tokens, version: program.version, proxy, trust });
+  };
+  const forges: Forges = {
+    read: async (question, signal) => (await (opened ??= open())).read(question, signal),
+    close: async () => (await opened)?.close(),
+  };
+  return createNotes({ forges, hosts, clock, log, store, isService });
 }

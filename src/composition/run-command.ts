@@ -244,6 +244,7 @@ function isReadCommand(command: CommandName): command is ReadCommandName {
     'containers',
     'history',
     'events',
+    'notes',
     'config',
   ] satisfies readonly ReadCommandName[];
   return names.includes(command);

@@ -81,12 +81,14 @@ async function openEngineAlone(
   const { clock, log, ending } = surroundings;
   const cli = await import('../interfaces/cli/cli.ts');
   const { createProber } = await import('../adapters/probe/prober.ts');
-  const { openOnlyEngine, openRegistry } = await import('./open-engine.ts');
+  const { openNotes, openOnlyEngine, openRegistry } = await import('./open-engine.ts');
   const engine = await openOnlyEngine(settings, surroundings);
   const registry = await openRegistry(settings, surroundings, async (read, signal) => read(await engine.info(signal)));
   const swarm = settings.service.swarm && { swarm: engine.swarm };
   const prober = createProber();
   const composeFiles = await composeFilesOf(engine, settings, surroundings);
+  const isService = command === 'run' && !settings.run.once;
+  const notes = await openNotes(settings, surroundings, isService);
   return {
     engine,
     engines: [{ name: undefined, engine }],
@@ -110,12 +112,13 @@ async function openEngineAlone(
       { ...settings.state, endsDecisions: command === 'run', isReader: isReader(command, settings) },
       {
         tellsStartTimes: command === 'run' && settings.http.groups.includes('containers'),
-        isService: command === 'run' && !settings.run.once,
+        isService,
+        notes,
       },
     ),
     command: await cli.changeCommands[command](),
     close: async () => {
-      await Promise.all([engine.close(), registry.close()]);
+      await Promise.all([engine.close(), registry.close(), notes.close()]);
     },
   };
 }

@@ -19,7 +19,7 @@ export type ContainerEntity = {
   /** The release page of the newer image, or its source. */
   readonly releaseUrl?: string;
   readonly pictureUrl?: string;
-  /** Why its newer version waits, or why the last request to update it did nothing. Empty: nothing to tell. */
+  /** Why its newer version waits, or why the last request to update it did nothing, else what changes with it. Empty: nothing to tell. */
   readonly summary: string;
   readonly isUpdating: boolean;
   /** From 0 to 100. Absent: not known. */
@@ -49,9 +49,11 @@ export function entityOf(
   { name, isRemovedAtExit }: { readonly name: string; readonly isRemovedAtExit: boolean },
 ): ContainerEntity {
   const { image, digest, reason, checkedAtMs, sourceUrl, monitorOnly, staleness, status, updateAvailable } = container;
+  const { notes } = container;
   const isChecked = updateAvailable || (staleness !== undefined && staleness !== 'unknown');
   const { installed, newest } = versionsOf(container);
-  const releaseUrl = sourceUrl === undefined ? undefined : releasePageOf(sourceUrl);
+  const page = sourceUrl === undefined ? undefined : releasePageOf(sourceUrl);
+  const releaseUrl = notes?.state === 'found' ? (notes.url ?? page) : page;
   const notInstallable = whyNotInstallable(container, isRemovedAtExit);
   return {
     name,
@@ -61,7 +63,7 @@ export function entityOf(
     isOutdated: isChecked ? updateAvailable : undefined,
     ...(releaseUrl !== undefined && { releaseUrl }),
     ...pictureOf(container),
-    summary: staleness === 'held' || staleness === 'unknown' ? reason : '',
+    summary: staleness === 'held' || staleness === 'unknown' ? reason : (notes?.summary ?? []).join('; '),
     isUpdating: false,
     ...(notInstallable !== undefined && { notInstallable }),
     attributes: {

@@ -13,6 +13,7 @@ import {
   type ImageSummary,
   type ContainerReach,
 } from './container/container.ts';
+import type { NotesSummary } from './notes/notes.ts';
 import type { UnfinishedUpdate } from './recovery/unfinished-update.ts';
 import type { CandidateKind } from './image/tag-policy.ts';
 import type { Hold } from './decision/decisions.ts';
@@ -143,6 +144,10 @@ export type LastCheck = Omit<ImageVersions, 'version'> & {
   readonly checkedAtMs: number | undefined;
   /** Kind of reason of `held` and `unknown`. */
   readonly hold?: Hold;
+  /** With the hold `approval`: what the release notes have to do with it. */
+  readonly holdBecause?: 'breaking' | 'unread';
+  /** The release notes of the newer version, in short. */
+  readonly notes?: NotesSummary;
   /** The version that an update would apply, if it is not the newest: see `latestDigest`. */
   readonly candidateDigest?: string;
   /** Held until then, milliseconds since the epoch. */

@@ -9,7 +9,7 @@ import { describedAsk } from './described/described.ts';
 let service: WholeService;
 let ask: HttpScene['ask'];
 beforeEach(async () => {
-  service = await startWholeService({ service: { approve: 'digest' } });
+  service = await startWholeService({ service: { approve: { from: 'digest', breaking: false, unread: false } } });
   ask = await describedAsk(service);
   service.publish('web:1', 'one');
   await service.run('web', 'web:1');

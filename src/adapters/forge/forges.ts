@@ -1,4 +1,3 @@
-import type { SecureContext } from 'node:tls';
 import { addressOf, type ForgeKind, type Repository } from '../../domain/image/image-source.ts';
 import type { Forges, NotesAnswer, NotesQuestion, StepAnswer } from '../../domain/notes/notes.ts';
 import {
@@ -14,7 +13,9 @@ import type { Clock, Log } from '../../domain/outside/outside.ts';
 import { formatDuration, printTime } from '../../domain/text/duration.ts';
 import { arrayOf, isJsonObject, type JsonObject, parseJson, stringOf } from '../../domain/text/json.ts';
 import { createAgents } from '../http/agents.ts';
+import { type AuthorityOptions, createAuthorities } from '../http/certificates.ts';
 import { createExchange, createSentSecrets, type WireAnswer } from '../http/exchange.ts';
+import { createProxyChoice, type ProxyOptions } from '../http/proxy.ts';
 
 export type ForgeOptions = {
   readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
@@ -22,8 +23,9 @@ export type ForgeOptions = {
   readonly version: string;
   /** A token by the host of a repository. It is sent to the address of this host's API only. */
   readonly tokens: ReadonlyMap<string, string>;
-  readonly proxyFor: (url: URL) => URL | undefined;
-  readonly contextFor: (host: string) => Promise<SecureContext>;
+  readonly proxy: ProxyOptions;
+  /** The authorities of the registry client. */
+  readonly trust: Omit<AuthorityOptions, 'certsFolder'>;
   /** From connecting to the last byte; 10 s by default. */
   readonly deadlineMs?: number;
 };
@@ -37,8 +39,8 @@ export function createForges(options: ForgeOptions): Forges {
   const agents = createAgents({
     clock,
     isInsecure: () => Promise.resolve(false),
-    contextFor: options.contextFor,
-    proxyFor: options.proxyFor,
+    contextFor: createAuthorities({ ...options.trust, certsFolder: undefined }),
+    proxyFor: createProxyChoice(options.proxy),
     maxSocketsPerOrigin: 4,
     deadlineMs,
   });
@@ -154,7 +156,6 @@ export function createForges(options: ForgeOptions): Forges {
         return { kind: 'failed', reason: `${host}: ${reason}`, ...(retryAtMs !== undefined && { retryAtMs }) };
       }
     },
-    pausedUntilMs: limits.pausedUntilMs,
     close: agents.close,
   };
 }
@@ -321,7 +322,6 @@ function createLimits({
   }
 
   return {
-    pausedUntilMs,
     /** Throws while requests to the host are paused. */
     pass(host: string, forge: ForgeKind): void {
       const nowMs = clock.nowMs();

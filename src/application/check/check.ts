@@ -1,6 +1,8 @@
 import { readOwnWays, type ServiceListing } from '../engine/listing.ts';
 import { obsoleteFailures, failedVersionsIn, type FailedVersion } from '../../domain/check/failed-version.ts';
 import { isContainer, type EngineRuns } from '../../domain/run/session.ts';
+import type { Approval } from '../../domain/image/tag-policy.ts';
+import type { NotesService } from './notes.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { UnmatchedFilter, WatchedContainer } from '../../domain/check/selection.ts';
 import type { MadePlan } from '../../domain/plan/update-plan.ts';
@@ -84,6 +86,8 @@ export type HoldParts = {
   readonly tags: TagSightings;
   /** Absent: the verdicts do not show which stale containers an update would leave as they are. */
   readonly plan?: PlanStale | undefined;
+  /** Absent: nobody reads release notes. */
+  readonly notes?: NotesService | undefined;
 };
 
 /** The plan that updates the stale ones among checked containers. */
@@ -102,6 +106,7 @@ export function createJudge(
     decisions = createDecisionStore(),
     tags = createTagSightings({ clock: world.clock, store: undefined }),
     plan,
+    notes,
   }: Partial<HoldParts> = {},
 ): Judge {
   const { clock, log } = world;
@@ -118,6 +123,7 @@ export function createJudge(
       decisions.refresh(),
       readOwnWays(outside, containers, signal),
       tags.load(),
+      notes?.load(),
     ]);
     const services = new Map(listing.services?.services.map((service) => [service.id, service]));
     const settled = new Map<WatchedContainer, Settled>();
@@ -128,7 +134,10 @@ export function createJudge(
     tags.keep();
     for (const one of watched)
       if (!settled.has(one)) settle(one, unanswered(images.byId(one.container.imageId), signal));
-    const judged = watched.flatMap((one) => settled.get(one) ?? []);
+    const first = watched.flatMap((one) => settled.get(one) ?? []);
+    const late = first.filter(awaitsNotes).flatMap(({ checked: { notesAt = [] } }) => notesAt);
+    if (notes !== undefined && late.length > 0) await notes.readNow(late, signal).catch(() => undefined);
+    const judged = first.map(judgeAgain);
     const made = await planOf(judged.map((one) => one.checked));
     const refusals = new Map(made?.plan.refused.map(({ id, reason }) => [id, reason]));
     const concluded = judged.map((one) => conclude(one, refusals.get(one.checked.id)));
@@ -238,10 +247,13 @@ export function createJudge(
     function describe({ container, wishes }: WatchedContainer, verdict: Verdict): CheckedContainer {
       const isService = services.has(container.id);
       const kind = isService ? ('service' as const) : settings.swarm ? ('container' as const) : undefined;
-      const noPull = effectiveSettings(settings, wishes).noPull && !isService;
+      const { noPull: isPullOff, releaseNotes } = effectiveSettings(settings, wishes);
+      const noPull = isPullOff && !isService;
+      const own = { isOn: releaseNotes, source: wishes.source, tagForm: wishes.sourceTag };
       const isCanary = wishes.canary === true || undefined;
       const facts = { kind, isCanary, read: references.get(container.id), verdict, noPull };
-      return unlessOwnWay(describeChecked(container, { ...facts, images, nowMs: clock.nowMs() }));
+      const wanted = notes && { ...own, hosts: notes.hosts };
+      return unlessOwnWay(describeChecked(container, { ...facts, images, nowMs: clock.nowMs(), notes: wanted }));
     }
 
     /**
@@ -278,14 +290,31 @@ export function createJudge(
       const nowMs = clock.nowMs();
       const judged = describe(one, verdict);
       const lifted = {
-        approval: order.asApproved === true || isAsSeen(judged) ? ('never' as const) : approval,
+        approval: order.asApproved === true || isAsSeen(judged) ? nothingWaits : approval,
         window: order.ignoreWindows === true || isAsked ? undefined : window,
       };
       const checked = holdBack.judge(inWave(judged), lifted, decided, nowMs);
       const usual = inUsualWave({ ...judged, ...heldOtherwise(verdict) });
       const both = { checked, asScheduled: holdBack.judge(usual, { approval, window }, decided, nowMs) };
       settled.set(one, both);
-      if (checked.status !== 'stale') announce(both);
+      if (checked.status !== 'stale' && !awaitsNotes(both)) announce(both);
+    }
+
+    /** An update waits a little for the notes that decide on it; a check never does. */
+    function awaitsNotes({ checked, asScheduled }: Settled): boolean {
+      const isHeld = checked.hold === 'notes' || asScheduled.hold === 'notes' || checked.holdBecause === 'unread';
+      const isTried = checked.notes?.readAtMs !== undefined || checked.notes?.error !== undefined;
+      return order.applyCooldown && isHeld && !isTried;
+    }
+
+    /** Judges such a verdict again, after its notes were read or in vain. */
+    function judgeAgain(one: Settled): Settled {
+      if (!awaitsNotes(one)) return one;
+      const nowMs = clock.nowMs();
+      const again = (each: CheckedContainer) => holdBack.again(each, decided, nowMs);
+      const judged = { checked: again(one.checked), asScheduled: again(one.asScheduled) };
+      if (judged.checked.status !== 'stale') announce(judged);
+      return judged;
     }
 
     /** Whether a person has asked for this very version. */
@@ -328,6 +357,8 @@ export function createJudge(
     }
   };
 }
+
+const nothingWaits: Approval = { from: 'never', breaking: false, unread: false };
 
 type Settled = {
   readonly checked: CheckedContainer;

@@ -1,4 +1,4 @@
-import type { ApprovalFrom, CandidateKind } from '../../domain/image/tag-policy.ts';
+import type { Approval, CandidateKind } from '../../domain/image/tag-policy.ts';
 import type { Hold, DecidedCandidate } from '../../domain/decision/decisions.ts';
 import type { WindowSetting } from '../../domain/settings/values/versions.ts';
 import type { VerifiedImage, Registry } from '../../domain/outside/registry.ts';
@@ -22,7 +22,8 @@ import { defined } from '../../domain/text/plain-data.ts';
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { CheckedFacts } from '../../domain/run/event.ts';
 import { readComposeIdentity, versionFactsOf, type ImageIndex } from '../../domain/container/lookup.ts';
-import { sourceOf } from '../../domain/image/image-source.ts';
+import { type ForgeKind, notesSourceOf, sourceOf, type SourceFacts } from '../../domain/image/image-source.ts';
+import { type NotesSubject, notesSubjectOf, type NotesSummary } from '../../domain/notes/notes.ts';
 import type { SharedUse } from '../async/concurrency.ts';
 
 export type CheckedContainer = ImageVersions & {
@@ -80,6 +81,12 @@ export type CheckedContainer = ImageVersions & {
   readonly kind?: EntryKind;
   /** How its reference stands in its compose files; absent if nobody has asked, or it is in none. */
   readonly compose?: ComposeState;
+  /** With `stale` and `held`: where the release notes of the newer version are. */
+  readonly notesAt?: NotesSubject;
+  /** What is known of them, in short. */
+  readonly notes?: NotesSummary;
+  /** With the hold `approval`: what the notes have to do with it. */
+  readonly holdBecause?: 'breaking' | 'unread';
   /** Present if a person may decide about the newer version, or a window holds it back. */
   readonly unrestrained?: UnheldVerdict;
 };
@@ -93,7 +100,7 @@ export function imageIn(read: ReadReference | undefined, listed: string): string
  * Rules that can hold a newer version back after the verdict. `window` is undefined when a person has asked for the
  * update now.
  */
-export type HoldSettings = { readonly approval: ApprovalFrom; readonly window: WindowSetting | undefined };
+export type HoldSettings = { readonly approval: Approval; readonly window: WindowSetting | undefined };
 
 /** The verdict on the newer version without these rules, so that it can be judged again. */
 export type UnheldVerdict = HoldSettings & Pick<CheckedContainer, 'status' | 'reason' | 'hold' | 'eligibleAtMs'>;
@@ -101,7 +108,7 @@ export type UnheldVerdict = HoldSettings & Pick<CheckedContainer, 'status' | 're
 /** Combines the verdict on a container with its other facts. */
 export function describeChecked(
   { id, name, image: listed, imageId }: ContainerSummary,
-  { kind, isCanary, read, verdict, noPull, images, nowMs }: DescribeFacts,
+  { kind, isCanary, read, verdict, noPull, images, nowMs, notes }: DescribeFacts,
 ): CheckedContainer {
   const { status, reason, digest, latestDigest, latestImageId, error, eligibleAtMs, failedVersion } = verdict;
   const { insteadDigest = latestDigest, verified, cooldown, hold, retryAfterMs, otherFailures, hidesHigher } = verdict;
@@ -124,7 +131,7 @@ export function describeChecked(
     failedVersion,
     ...defined({ verified, cooldown, otherFailures, hidesHigher, hold, kind, isCanary }),
     ...(retryAfterMs !== undefined && { retryAtMs: nowMs + retryAfterMs }),
-    ...versionsOf(imageId, image, verdict, images),
+    ...versionsOf(imageId, image, verdict, images, notes),
     ...candidateOf(verdict, image),
   };
 }
@@ -148,6 +155,16 @@ type DescribeFacts = {
   readonly noPull: boolean;
   readonly images: ImageIndex;
   readonly nowMs: number;
+  /** Absent: nobody reads release notes. */
+  readonly notes?: NotesWishes | undefined;
+};
+
+type NotesWishes = {
+  readonly isOn: boolean;
+  readonly hosts: ReadonlyMap<string, ForgeKind>;
+  /** Labels of the container. */
+  readonly source: string | undefined;
+  readonly tagForm: string | undefined;
 };
 
 /** Fields of a check's event, without the verdict. */
@@ -177,7 +194,13 @@ export function candidateDigest({
 }
 
 /** Names the running version and the newer one, without a further request. */
-function versionsOf(imageId: string, image: string, verdict: Verdict, images: ImageIndex): ImageVersions {
+function versionsOf(
+  imageId: string,
+  image: string,
+  verdict: Verdict,
+  images: ImageIndex,
+  notes: NotesWishes | undefined,
+): ImageVersions & Pick<CheckedContainer, 'notesAt'> {
   const running = versionFactsOf(images.byId(imageId), { image, digest: verdict.digest ?? imageId });
   const { status, latestDigest, latestImageId, newest, candidate } = verdict;
   if (status !== 'stale' && status !== 'held') return defined({ version: versionOf(running) });
@@ -187,12 +210,32 @@ function versionsOf(imageId: string, image: string, verdict: Verdict, images: Im
   const listed = versionFactsOf(present, { image: latestName, digest });
   const labels = newest?.labels ?? listed.labels;
   const newer = newest === undefined ? listed : { labels, image: latestName, digest };
+  const versions = versionsBetween(running, newer);
+  const described = { labels, annotations: newest?.annotations, image: latestName };
   return defined({
-    ...versionsBetween(running, newer),
-    sourceUrl: sourceOf({ labels, annotations: newest?.annotations, image: latestName }),
+    ...versions,
+    notesAt: notes && notesOf(notes, described, { ...versions, image }),
+    sourceUrl: sourceOf(described),
     releasedAtMs: newest?.createdAtMs,
     downloadBytes: present === undefined ? newest?.layerBytes : undefined,
   });
+}
+
+function notesOf(
+  { isOn, hosts, source: address, tagForm }: NotesWishes,
+  newer: SourceFacts,
+  { image, ...versions }: ReturnType<typeof versionsBetween> & { readonly image: string },
+): NotesSubject {
+  const source = notesSourceOf(newer, { source: address, tagForm }, hosts);
+  const running = tryParseImageReference(image);
+  const facts = {
+    ...versions,
+    source,
+    isOn,
+    running: { repository: running?.repository ?? '', tag: running?.tag },
+    newer: { tag: tryParseImageReference(newer.image)?.tag },
+  };
+  return notesSubjectOf(facts, source.kind === 'repository' ? source.tagForm : undefined);
 }
 
 /** How the newer versions of one request are judged. */

@@ -12,6 +12,7 @@ import {
   type DecisionFault,
   type DecisionRequest,
   type DecisionRecord,
+  type NotesVerdict,
 } from '../../domain/decision/decisions.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
 import type { Digest } from '../../domain/image/image-reference.ts';
@@ -20,6 +21,8 @@ import { candidateDigest, type CheckedContainer, type HoldSettings, type UnheldV
 import { sentence } from '../../domain/text/printable.ts';
 import { createTimeZone, createWindows, type Windows } from '../../domain/decision/windows.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
+import { type NotesSubject, summaryOf, verdictOnNotes } from '../../domain/notes/notes.ts';
+import type { NotesService } from './notes.ts';
 import type { WindowSetting } from '../../domain/settings/values/versions.ts';
 
 /** `isKept` false: the decision could not be stored and ends with this process. */
@@ -137,7 +140,10 @@ export type HoldRules = {
   readonly again: (checked: CheckedContainer, known: KnownDecisions, nowMs: number) => CheckedContainer;
 };
 
-export function createHoldRules({ timeZone }: Pick<ServiceSettings, 'timeZone'>): HoldRules {
+export function createHoldRules(
+  { timeZone }: Pick<ServiceSettings, 'timeZone'>,
+  notes?: Pick<NotesService, 'of'>,
+): HoldRules {
   const zone = createTimeZone(timeZone);
   const readBefore = new Map<string, Windows>();
 
@@ -150,12 +156,26 @@ export function createHoldRules({ timeZone }: Pick<ServiceSettings, 'timeZone'>)
     return windows;
   }
 
+  /** With what is known of its release notes now. */
+  function withNotes(checked: CheckedContainer): CheckedContainer {
+    const { notesAt } = checked;
+    if (notes === undefined || notesAt === undefined) return checked;
+    return { ...checked, notes: summaryOf(notes.of(notesAt).notes) };
+  }
+
+  function verdictOn(notesAt: NotesSubject | undefined): NotesVerdict | undefined {
+    if (notes === undefined || notesAt === undefined) return undefined;
+    const known = notes.of(notesAt);
+    return verdictOnNotes(notesAt, known.notes, known.seenAtMs);
+  }
+
   function judge(
-    checked: CheckedContainer,
+    found: CheckedContainer,
     restraints: HoldSettings,
     { decisions, fault }: KnownDecisions,
     nowMs: number,
   ): CheckedContainer {
+    const checked = withNotes(found);
     const { status, reason, hold, eligibleAtMs } = checked;
     const isYoung = status === 'held' && hold === 'cooldown';
     if (status !== 'stale' && !isYoung) return checked;
@@ -168,22 +188,28 @@ export function createHoldRules({ timeZone }: Pick<ServiceSettings, 'timeZone'>)
     };
     const { name: container } = checked;
     const digest = candidateDigest(checked);
+    const said = verdictOn(checked.notesAt);
     const held = holdOf({
       candidateKind: checked.candidateKind ?? 'digest',
       approval: restraints.approval,
+      notes: said,
       unreadable: fault,
       decision: digest && decisionFor(decisions, { container, digest, nowMs }),
       // A cooldown has its own end and its own message.
       windows: isYoung ? undefined : windowsOf(restraints.window),
       nowMs,
     });
-    if (held === undefined) return { ...checked, unrestrained };
+    if (held === undefined) {
+      const isUnread = restraints.approval.breaking && said?.kind === 'unread' && said.endsAtMs !== undefined;
+      return { ...checked, unrestrained, ...(isUnread && { reason: `${reason}; ${said.why}` }) };
+    }
     return {
       ...checked,
       unrestrained,
       status: 'held',
       hold: held.kind,
       reason: sentence(describeHold(held, container)),
+      ...('because' in held && { holdBecause: held.because }),
       eligibleAtMs: 'releasedAtMs' in held ? held.releasedAtMs : undefined,
     };
   }
@@ -192,9 +218,9 @@ export function createHoldRules({ timeZone }: Pick<ServiceSettings, 'timeZone'>)
     judge,
     again(checked, known, nowMs) {
       const { unrestrained, ...rest } = checked;
-      if (unrestrained === undefined) return checked;
+      if (unrestrained === undefined) return withNotes(checked);
       const { approval, window, ...verdict } = unrestrained;
-      const { hold: _, ...unheld } = rest;
+      const { hold: _, holdBecause: _because, ...unheld } = rest;
       return judge({ ...unheld, ...verdict }, { approval, window }, known, nowMs);
     },
   };

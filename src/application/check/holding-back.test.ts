@@ -73,7 +73,7 @@ describe('approval', () => {
     await run(scene, 'web');
     await run(scene, 'free', { 'upkeep.approve': 'false' });
     for (const name of ['web', 'free']) release(scene, name);
-    const { application } = start(scene, { approve: 'digest' });
+    const { application } = start(scene, { approve: { from: 'digest', breaking: false, unread: false } });
     const first = await application.update(full);
     expect(outcomes(first)).toEqual({ web: 'skipped', free: 'updated' });
     expect(reasons(first)['web']).toBe('Waits for approval; release it with upkeep approve web');
@@ -121,7 +121,10 @@ describe('approval', () => {
     await run(scene, 'web');
     await run(scene, 'slow');
     for (const name of ['web', 'slow']) release(scene, name);
-    const { application } = start(scene, { approve: 'digest', rollingRestart: true });
+    const { application } = start(scene, {
+      approve: { from: 'digest', breaking: false, unread: false },
+      rollingRestart: true,
+    });
     await application.check(everything);
     const taken = await decide(application, 'approve', 'web');
     await decide(application, 'approve', 'slow');

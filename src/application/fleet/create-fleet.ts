@@ -141,6 +141,16 @@ export function createFleet({
     status: status.read,
     eventLog,
     decisions: createFleetDecisions(all, swarms.searched),
+    notesOf(container, engine) {
+      const found = chooseEngines(all(), engine === undefined ? [] : [engine]).flatMap((member) => {
+        const notes = member.application.notesOf(container);
+        return notes === undefined || notes === 'several' ? [] : [{ ...notes, engine: member.name }];
+      });
+      return found.length > 1 ? 'several' : found[0];
+    },
+    async readNotes(container, signal) {
+      await Promise.all(all().map(({ application }) => application.readNotes(container, signal)));
+    },
     async containerNames(signal) {
       const work = ({ application }: ReachedMember) => application.containerNames(signal);
       const asked = [...members, ...(await swarms.of(members, signal))];

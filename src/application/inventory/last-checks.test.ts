@@ -36,7 +36,13 @@ describe('createLastChecks()', () => {
     status: 'stale',
     updateAvailable: true,
     latestDigest: digestOf('next'),
-    unrestrained: { approval: 'never', window: undefined, status: 'stale', reason: 'Newer', eligibleAtMs: undefined },
+    unrestrained: {
+      approval: { from: 'never', breaking: false, unread: false },
+      window: undefined,
+      status: 'stale',
+      reason: 'Newer',
+      eligibleAtMs: undefined,
+    },
   });
   const tracked = { id: web.id, name: 'web', image: 'web:1', imageId };
   const run = { runId: 'r', atMs: 2000 };

@@ -30,6 +30,8 @@ export type LastChecks = {
   ) => LastCheck;
   /** The newer version that a container, or else a service, of this name waits for. Undefined: none is known. */
   readonly candidateOf: (name: string) => DecidedCandidate | undefined;
+  /** The last result of a container, or else a service, of this name. Undefined: this process has not checked it. */
+  readonly checkedOf: (name: string) => CheckedContainer | undefined;
   /** Judges again the results that wait for a decision or a time. */
   readonly reconsider: (again: (checked: CheckedContainer) => CheckedContainer) => void;
   /** The first window after `ms` that containers wait for, with their names. Undefined: no container waits. */
@@ -162,12 +164,16 @@ export function createLastChecks(keep: (changed: readonly StoredCheck[]) => void
       }
       return undefined;
     },
+    checkedOf: (name) =>
+      entryKinds
+        .map((kind) => byName.get(entryKeyOf({ name, kind }))?.checked)
+        .find((checked) => checked !== undefined),
     reconsider(again) {
       revision += 1;
       for (const map of [byId, byName])
         for (const [key, known] of map) {
           const { checked, check } = known;
-          if (checked?.unrestrained === undefined) continue;
+          if (checked?.unrestrained === undefined && checked?.notesAt === undefined) continue;
           const now = again(checked);
           map.set(key, { ...known, checked: now, check: checkOf(now, check, check.checkedAtMs) });
         }
@@ -278,6 +284,7 @@ function newerOf(container: CheckedContainer): Partial<LastCheck> {
   const { compose } = container;
   const { candidate, candidateKind, eligibleAtMs, latestVersion, change, releasedAtMs, downloadBytes, sourceUrl } =
     container;
+  const { notes, holdBecause } = container;
   return defined({
     candidateDigest: otherDigest(container),
     eligibleAtMs,
@@ -289,6 +296,8 @@ function newerOf(container: CheckedContainer): Partial<LastCheck> {
     releasedAtMs,
     downloadBytes,
     sourceUrl,
+    notes,
+    holdBecause,
   });
 }
 

@@ -1,3 +1,4 @@
+import { linesOf } from '../../domain/notes/notes.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, Session, OutcomeKind, Outcomes } from '../../domain/run/session.ts';
 import { announceRun } from '../events/event-log.ts';
@@ -94,7 +95,8 @@ function withCheckedVersions(outcome: ContainerOutcome, checked: CheckedContaine
   const isEarlier = pullDigest !== undefined && pullDigest !== latestDigest;
   const next = updateAvailable ? (isEarlier ? shortDigest(pullDigest) : latestVersion) : undefined;
   const to = outcome.outcome === 'restarted' ? version : next;
-  return { ...outcome, ...defined({ from: version, to, kind, sourceUrl }) };
+  const notes = checked.notes && linesOf(checked.notes);
+  return { ...outcome, ...defined({ from: version, to, kind, sourceUrl, notes }) };
 }
 
 /** The same outside, but published outcomes get the versions of the check. */

@@ -40,7 +40,10 @@ const effects: Readonly<
   monitorOnly: ['TRUE', true, (s) => s.service.monitorOnly],
   noPull: ['true', true, (s) => s.service.noPull],
   labelTakesPrecedence: ['true', true, (s) => s.service.labelTakesPrecedence],
-  approve: ['minor', 'minor', (s) => s.service.approve],
+  approve: ['minor,unread', { from: 'minor', breaking: false, unread: true }, (s) => s.service.approve],
+  releaseNotes: ['false', false, (s) => s.service.releaseNotes],
+  releaseNotesHosts: ['gitea=git.acme.com', new Map([['git.acme.com', 'gitea']]), (s) => s.notes.hosts],
+  releaseNotesTokens: ['github.com=secret', new Map([['github.com', 'secret']]), (s) => s.notes.tokens],
   window: ['02:00-05:00', expect.objectContaining({ text: '02:00-05:00' }), (s) => s.service.window],
   now: ['true', true, (s) => s.request.now],
   decideForMs: ['7d', 7 * 86_400_000, (s) => s.request.decideForMs],
@@ -296,7 +299,7 @@ describe('every option', () => {
       const bad = badText(option) ?? '';
       const faults = faultsOf([command], { [name]: bad });
       expect(faults.exitCode).toBe(command === 'run' ? 1 : 2);
-      expect(faults.message).toMatch(new RegExp(`^Cannot use ${name} .+: expected [^.]+`));
+      expect(faults.message).toMatch(new RegExp(`^Cannot use ${name}(?: .+)?: expected [^.]+`));
       expect(faults.message.split('\n')).toHaveLength(1);
     },
   );
@@ -306,7 +309,7 @@ describe('every option', () => {
     ({ option, command }) => {
       const faults = faultsOf([...wordsOf(command), `--${option.flag}=${badText(option)}`]);
       expect(faults.exitCode).toBe(command === 'run' ? 1 : 2);
-      expect(faults.message).toContain(`Cannot use --${option.flag} `);
+      expect(faults.message).toMatch(new RegExp(`Cannot use --${option.flag}[ :]`));
     },
   );
 
@@ -488,7 +491,7 @@ describe('the command', () => {
     ['hlep', 'did you mean "help"?'],
     [
       'serve',
-      'the commands are run, check, update, rollback, recover, approve, skip, snooze, unskip, containers, history, events, notify, config, token, password, demo',
+      'the commands are run, check, update, rollback, recover, approve, skip, snooze, unskip, containers, history, events, notes, notify, config, token, password, demo',
     ],
   ])('%s is no command, rather than the name of a container to watch', (word, hint) => {
     const faults = faultsOf([word]);
@@ -497,7 +500,7 @@ describe('the command', () => {
     expect(faults.message).toContain(`"upkeep run ${word}"`);
   });
 
-  test.each(['rollback', 'approve', 'skip', 'snooze', 'unskip'])('%s needs a name', (command) => {
+  test.each(['rollback', 'notes', 'approve', 'skip', 'snooze', 'unskip'])('%s needs a name', (command) => {
     expect(faultsOf([command])).toMatchObject({
       exitCode: 2,
       message: `Cannot run "upkeep ${command}": no container is named, as in "upkeep ${command} web"`,

@@ -12,7 +12,7 @@ import {
 } from './process-settings.ts';
 import { readHelperTask } from '../../domain/self-update/helper.ts';
 import type { OptionKey, OptionValues } from '../table/options.ts';
-import { readNamedFile } from './secrets.ts';
+import { readFileValue, readNamedFile } from './secrets.ts';
 import type { Schedule } from '../../domain/run/event.ts';
 import { timeZoneOf, intervalSchedule, namesSecond, readSchedule } from '../table/times.ts';
 import type { ServiceSettings, SelfUpdate } from '../../domain/settings/effective-settings.ts';
@@ -90,6 +90,7 @@ export function makeSettings(given: Given): SettingsResult {
       verifyKeys: values.verifyKeys,
       proxy: { http: values.httpProxy, https: values.httpsProxy, no: values.noProxy },
     },
+    notes: notesSettings(given, faults),
     http,
     remote: remoteSettings(given, { faults, warnings }),
     notifications: makeNotificationSettings(given, { faults, warnings }),
@@ -104,6 +105,23 @@ export function makeSettings(given: Given): SettingsResult {
   if (values.reviveStopped && !values.includeStopped)
     warnings.push(`${given.sourceOf('reviveStopped')} has no effect without --include-stopped`);
   return { settings, faults, alarms, warnings };
+}
+
+/** The table has checked the form of both lists. */
+function notesSettings({ values, sourceOf }: Given, faults: Fault[]): Settings['notes'] {
+  const hosts = values.releaseNotesHosts.flatMap((text) => {
+    const [name, host = ''] = text.toLowerCase().split('=');
+    const kind = (['github', 'gitlab', 'gitea'] as const).find((each) => each === name);
+    return kind === undefined ? [] : [[host, kind] as const];
+  });
+  const tokens = values.releaseNotesTokens.flatMap((text) => {
+    const at = text.indexOf('=');
+    const read = readFileValue(sourceOf('releaseNotesTokens'), text.slice(at + 1));
+    if (read.kind === 'value') return [[text.slice(0, at).toLowerCase(), read.value] as const];
+    faults.push(read.fault);
+    return [];
+  });
+  return { hosts: new Map(hosts), tokens: new Map(tokens) };
 }
 
 function registryCa({ values, sourceOf }: Given, faults: Fault[]): readonly Buffer[] {

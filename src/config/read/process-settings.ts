@@ -1,3 +1,4 @@
+import type { ForgeKind } from '../../domain/image/image-source.ts';
 import type { HelperTask } from '../../domain/self-update/helper.ts';
 import type { EngineAddress } from '../../domain/engine-address.ts';
 import type { Schedule } from '../../domain/run/event.ts';
@@ -18,6 +19,7 @@ export type Settings = {
   readonly compose: ComposeSettings;
   readonly engine: EngineSettings;
   readonly registry: RegistrySettings;
+  readonly notes: NotesSettings;
   readonly http: HttpSettings;
   readonly remote: RemoteSettings;
   readonly notifications: NotificationSettings;
@@ -128,6 +130,12 @@ type RegistrySettings = {
   /** Files of public keys that sign images. */
   readonly verifyKeys: readonly string[];
   readonly proxy: ProxySettings;
+};
+
+/** Hosts with release notes besides those that everybody knows, and tokens by host. */
+export type NotesSettings = {
+  readonly hosts: ReadonlyMap<string, ForgeKind>;
+  readonly tokens: ReadonlyMap<string, string>;
 };
 
 /** URLs of proxies for `http:` and `https:`, and the hosts without a proxy. */

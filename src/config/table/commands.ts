@@ -206,6 +206,18 @@ export const commands = [
     ],
   },
   {
+    name: 'notes',
+    usage: 'NAME',
+    summary: 'show what changes with the newer version of a container',
+    meaning:
+      'Shows the release notes between the version of a container and its newer version, as the running service with the same --state-dir, or that of --url, has read them. Without a service, checks the container and reads them now',
+    exitCodes: doneOrFailed,
+    examples: [
+      { line: 'upkeep notes photos', meaning: 'what breaks, and what is new' },
+      { line: 'upkeep notes photos --json', meaning: 'the whole notes as a document' },
+    ],
+  },
+  {
     name: 'notify',
     usage: '[list|test|preview|upgrade] [TARGET…]',
     summary: 'list, test, preview and convert notifications',
@@ -287,7 +299,7 @@ export const commands = [
 export const decisionCommands = ['approve', 'skip', 'snooze', 'unskip'] as const satisfies readonly CommandName[];
 
 /** The commands that look for new versions, and must find the same ones with the same options. */
-export const checkingCommands = ['run', 'check', 'update', ...decisionCommands] as const;
+export const checkingCommands = ['run', 'check', 'update', 'notes', ...decisionCommands] as const;
 
 export const commandsWithSettings = [
   'run',
@@ -298,6 +310,7 @@ export const commandsWithSettings = [
   'containers',
   'history',
   'events',
+  'notes',
   'notify',
   'config',
   'token',

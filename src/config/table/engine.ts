@@ -132,7 +132,7 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
   },
 } as const satisfies OptionParts);
 
-const remoteCommands = ['containers', 'history', 'events', 'config', ...decisionCommands] as const;
+const remoteCommands = ['containers', 'history', 'events', 'notes', 'config', ...decisionCommands] as const;
 
 /** Options of the connection to the HTTP API of a running service. */
 export const remoteOptions = optionTable({ group: 'remote', commands: remoteCommands }, {
@@ -184,6 +184,7 @@ export const stateOptions = optionTable({ group: 'state', commands: stateCommand
       'containers',
       'history',
       'events',
+      'notes',
       ...decisionCommands,
     ],
   },

@@ -14,6 +14,14 @@ function isRegistryHost(text: string): boolean {
   );
 }
 
+function isForgeHost(text: string): boolean {
+  return /^(?:github|gitlab|gitea)=[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::\d{1,5})?$/i.test(text);
+}
+
+function isHostWithToken(text: string): boolean {
+  return /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::\d{1,5})?=[\x21-\x7e]{1,1000}$/i.test(text);
+}
+
 export const registryOptions = optionTable({ group: 'registry', commands }, {
   dockerConfigFolder: {
     kind: 'text',
@@ -145,6 +153,31 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
     default: 'auto',
     meaning: 'Log level of a failed check: always and auto mean warning, never means info',
     example: 'never',
+  },
+  releaseNotesHosts: {
+    kind: 'list',
+    flag: 'release-notes-hosts',
+    separators: 'comma or space',
+    placeholder: 'KIND=HOST,…',
+    atMost: 20,
+    accepts: { test: isForgeHost, expected: 'github=HOST, gitlab=HOST or gitea=HOST' },
+    meaning:
+      'Further hosts that may be asked for release notes, with their kind: github (Enterprise), gitlab, or gitea, also for Forgejo',
+    example: 'gitea=git.acme.com',
+    commands: [...checkingCommands],
+  },
+  releaseNotesTokens: {
+    kind: 'list',
+    flag: 'release-notes-token',
+    separators: 'comma or space',
+    placeholder: 'HOST=TOKEN',
+    secret: true,
+    atMost: 20,
+    accepts: { test: isHostWithToken, expected: 'HOST=TOKEN or HOST=FILE, as in github.com=/run/secrets/github' },
+    meaning:
+      'Token for the release notes of a host, or a file with it. Without one, GitHub allows 60 requests an hour. It is sent to the API of this host only',
+    example: 'github.com=/run/secrets/github',
+    commands: [...checkingCommands],
   },
   httpProxy: {
     kind: 'text',

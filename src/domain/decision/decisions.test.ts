@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Digest } from '../image/image-reference.ts';
 import { parseWindows, createTimeZone, createWindows, type Windows } from './windows.ts';
-import { needsApproval, readApproval, type ApprovalFrom } from '../image/tag-policy.ts';
+import { type Approval, needsApproval, printApproval, readApproval } from '../image/tag-policy.ts';
 import {
   obsoleteDecisions,
   decisionFor,
@@ -172,13 +172,24 @@ describe('approval', () => {
     ['major', ['major']],
     ['false', []],
   ])('%s is needed for %j', (text, expected) => {
-    const from = readApproval(text) as ApprovalFrom;
+    const { from } = readApproval(text) ?? expect.unreachable();
     const kinds = (['digest', 'patch', 'minor', 'major'] as const).filter((kind) => needsApproval(from, kind));
     expect(kinds).toEqual(expected);
   });
 
-  test('refuses another word', () => {
-    expect(readApproval('always')).toBeUndefined();
+  test.each(['always', 'minor,major', 'breaking,always', '', 'false,true'])('refuses %j', (text) => {
+    expect(readApproval(text)).toBeUndefined();
+  });
+
+  test.each([
+    ['breaking', { from: 'never', breaking: true, unread: false }, 'breaking'],
+    ['unread, Breaking', { from: 'never', breaking: true, unread: true }, 'breaking,unread'],
+    ['major,breaking', { from: 'major', breaking: true, unread: false }, 'major,breaking'],
+    ['unread,true', { from: 'digest', breaking: false, unread: true }, 'true,unread'],
+    ['false', { from: 'never', breaking: false, unread: false }, 'false'],
+  ])('reads %j', (text, approval, printed) => {
+    expect(readApproval(text)).toEqual(approval);
+    expect(printApproval(readApproval(text) ?? expect.unreachable())).toBe(printed);
   });
 });
 
@@ -186,7 +197,7 @@ describe('holdOf()', () => {
   const closed = windowsOf('02:00-03:00');
   const question: HoldQuestion = {
     candidateKind: 'minor',
-    approval: 'never',
+    approval: approving('never'),
     unreadable: undefined,
     decision: undefined,
     windows: undefined,
@@ -201,12 +212,14 @@ describe('holdOf()', () => {
   test('lets go what nobody holds back', () => {
     expect(words({})).toBeUndefined();
     expect(words({ windows: windowsOf('12:00-13:00') })).toBeUndefined();
-    expect(words({ approval: 'major' })).toBeUndefined();
-    expect(words({ approval: 'digest', decision: decided })).toBeUndefined();
+    expect(words({ approval: approving('major') })).toBeUndefined();
+    expect(words({ approval: approving('digest'), decision: decided })).toBeUndefined();
   });
 
   test('names one reason, one way to end it, and when it ends by itself', () => {
-    expect(words({ approval: 'minor' })).toEqual({ reason: 'waits for approval; release it with upkeep approve web' });
+    expect(words({ approval: approving('minor') })).toEqual({
+      reason: 'waits for approval; release it with upkeep approve web',
+    });
     expect(words({ decision: { ...decided, kind: 'skip' } })).toEqual({
       reason: 'skipped by "alice"; release it with upkeep unskip web',
     });
@@ -223,10 +236,57 @@ describe('holdOf()', () => {
     });
   });
 
+  const breaking = {
+    kind: 'breaking',
+    why: 'the notes of 2.0.0 speak of breaking changes ("The port moves")',
+  } as const;
+  const unread = { kind: 'unread', why: 'its release notes cannot be read', endsAtMs: undefined } as const;
+  const failing = { ...unread, endsAtMs: nowMs + 1000 };
+  const harmless = { kind: 'harmless' } as const;
+  const [ofBreaking, ofBoth] = [approving('never', true), approving('never', true, true)];
+  const ofMajorOrBreaking = approving('major', true);
+
+  test.each([
+    ['breaking', ofBreaking, breaking, 'approval breaking'],
+    ['breaking', ofBoth, breaking, 'approval breaking'],
+    ['breaking', ofMajorOrBreaking, breaking, 'approval breaking'],
+    ['breaking', approving('never', false, true), breaking, undefined],
+    ['breaking', approving('never'), breaking, undefined],
+    ['harmless', ofBoth, harmless, undefined],
+    ['harmless', ofMajorOrBreaking, harmless, undefined],
+    ['unread for good', ofBreaking, unread, undefined],
+    ['unread for good', ofBoth, unread, 'approval unread'],
+    ['unread for now', ofBreaking, failing, 'notes'],
+    ['unread for now', ofBoth, failing, 'approval unread'],
+    ['unread for now', ofMajorOrBreaking, failing, 'notes'],
+    ['unread for too long', ofBreaking, { ...failing, endsAtMs: nowMs }, undefined],
+    ['read by nobody', ofBreaking, undefined, undefined],
+    ['read by nobody', ofBoth, undefined, 'approval unread'],
+  ])('with notes that are %s and --approve %j', (_, approval, notes, expected) => {
+    const hold = holdOf({ ...question, approval, notes });
+    expect(hold && [hold.kind, ...('because' in hold ? [hold.because] : [])].join(' ')).toBe(expected);
+    expect(holdOf({ ...question, approval, notes, decision: decided }), 'an approval ends it').toBeUndefined();
+  });
+
+  test('tells the sentence of the notes, and when a hold ends by itself', () => {
+    expect(words({ approval: ofBreaking, notes: breaking })).toEqual({
+      reason: 'the notes of 2.0.0 speak of breaking changes ("The port moves"); release it with upkeep approve web',
+    });
+    expect(words({ approval: ofBreaking, notes: failing })).toEqual({
+      reason: 'its release notes cannot be read; release it with upkeep approve web',
+      releasedAtMs: nowMs + 1000,
+    });
+    expect(words({ approval: approving('minor', true), notes: breaking })?.reason).toContain('waits for approval');
+  });
+
   test('tells of what a person has to end before what passes by itself', () => {
-    expect(words({ approval: 'minor', windows: closed })?.reason).toContain('waits for approval');
-    expect(words({ approval: 'minor', windows: closed, decision: decided })?.reason).toContain('its window opens');
-    expect(words({ approval: 'minor', decision: { ...decided, kind: 'skip' } })?.reason).toContain('skipped');
+    expect(words({ approval: approving('minor'), windows: closed })?.reason).toContain('waits for approval');
+    expect(words({ approval: approving('minor'), windows: closed, decision: decided })?.reason).toContain(
+      'its window opens',
+    );
+    expect(words({ approval: approving('minor'), decision: { ...decided, kind: 'skip' } })?.reason).toContain(
+      'skipped',
+    );
   });
 });
 
@@ -234,4 +294,8 @@ function windowsOf(text: string): Windows {
   const windows = parseWindows(text);
   if ('fault' in windows) throw new Error(windows.fault);
   return createWindows(windows, createTimeZone('UTC'));
+}
+
+function approving(from: Approval['from'], breaking = false, unread = false): Approval {
+  return { from, breaking, unread };
 }

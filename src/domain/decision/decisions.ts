@@ -1,6 +1,6 @@
 /** What holds a newer version back, and the decisions of people about it. */
 
-import { needsApproval, type ApprovalFrom, type CandidateKind } from '../image/tag-policy.ts';
+import { needsApproval, type Approval, type CandidateKind } from '../image/tag-policy.ts';
 import { isDigest, type Digest } from '../image/image-reference.ts';
 import { quoted, printable } from '../text/printable.ts';
 import { formatDuration, printTime } from '../text/duration.ts';
@@ -108,7 +108,7 @@ function hasEnded({ untilMs }: Decision, nowMs: number): boolean {
 
 /**
  * Why a newer image waits. `failed`: this version failed in this container. `went-back`: a person went back from it.
- * `approval`: it waits for a person.
+ * `approval`: it waits for a person. `notes`: its release notes are to be read first.
  * `window`: its window is closed, or cannot be read. `wave`: engines of earlier waves have not proven it. `own-way`: the
  * engine cannot be reached without this container. `not-replaceable`: an update would leave this container as it is, for
  * example one with `--rm`. `unreadable`: the decisions of people cannot be read, so that nobody
@@ -123,6 +123,7 @@ export const heldBecause = [
   'skipped',
   'snoozed',
   'approval',
+  'notes',
   'window',
   'wave',
   'own-way',
@@ -155,7 +156,14 @@ type HoldReason = { readonly kind: Hold } & (
   | { readonly kind: 'unreadable'; readonly fault: string }
   | { readonly kind: 'skipped'; readonly by: string; readonly releasedAtMs: number | undefined }
   | { readonly kind: 'snoozed'; readonly by: string; readonly releasedAtMs: number }
-  | { readonly kind: 'approval' }
+  | {
+      readonly kind: 'approval';
+      /** Absent: the kind of the version. */
+      readonly because?: 'breaking' | 'unread';
+      /** With `because`: a clause about its release notes. */
+      readonly why?: string;
+    }
+  | { readonly kind: 'notes'; readonly why: string; readonly releasedAtMs: number | undefined }
   | { readonly kind: 'window'; readonly releasedAtMs: number }
   /** The label with the windows cannot be read. */
   | { readonly kind: 'window'; readonly releasedAtMs: undefined; readonly fault: string }
@@ -163,7 +171,9 @@ type HoldReason = { readonly kind: Hold } & (
 
 export type HoldQuestion = {
   readonly candidateKind: CandidateKind;
-  readonly approval: ApprovalFrom;
+  readonly approval: Approval;
+  /** What is known of its release notes. Absent: nobody reads them. */
+  readonly notes?: NotesVerdict | undefined;
   /** Why stored decisions cannot be read. */
   readonly unreadable: string | undefined;
   /** The decision that counts for the candidate. */
@@ -178,16 +188,39 @@ export type HoldQuestion = {
  * is needed.
  */
 export function holdOf(question: HoldQuestion): HoldReason | undefined {
-  const { candidateKind, approval, unreadable, decision, windows, nowMs } = question;
+  const { candidateKind, approval, notes, unreadable, decision, windows, nowMs } = question;
   if (unreadable !== undefined) return { kind: 'unreadable', fault: unreadable };
   if (decision?.kind === 'skip') return { kind: 'skipped', by: decision.by, releasedAtMs: decision.untilMs };
   if (decision?.kind === 'snooze' && decision.untilMs !== undefined)
     return { kind: 'snoozed', by: decision.by, releasedAtMs: decision.untilMs };
-  if (needsApproval(approval, candidateKind) && decision?.kind !== 'approve') return { kind: 'approval' };
+  if (decision?.kind !== 'approve') {
+    if (needsApproval(approval.from, candidateKind)) return { kind: 'approval' };
+    const held = holdOfNotes(approval, notes ?? nobodyReads, nowMs);
+    if (held !== undefined) return held;
+  }
   if (windows === undefined) return undefined;
   if ('fault' in windows) return { kind: 'window', releasedAtMs: undefined, fault: windows.fault };
   if (windows.isOpen(nowMs)) return undefined;
   return { kind: 'window', releasedAtMs: windows.nextOpening(nowMs) };
+}
+
+/** What the release notes of a newer version say, for a hold. The texts are clauses. */
+export type NotesVerdict =
+  | { readonly kind: 'harmless' }
+  | { readonly kind: 'breaking'; readonly why: string }
+  /** `endsAtMs`: a failure that passes holds until then at most. Undefined: they cannot be read at all. */
+  | { readonly kind: 'unread'; readonly why: string; readonly endsAtMs: number | undefined };
+
+const nobodyReads: NotesVerdict = { kind: 'unread', why: 'nobody reads its release notes', endsAtMs: undefined };
+
+/** A person is asked for what stays as it is. Notes that may be read soon hold for a time. */
+function holdOfNotes({ breaking, unread }: Approval, notes: NotesVerdict, nowMs: number): HoldReason | undefined {
+  if (notes.kind === 'harmless') return undefined;
+  if (notes.kind === 'breaking')
+    return breaking ? { kind: 'approval', because: 'breaking', why: notes.why } : undefined;
+  if (unread) return { kind: 'approval', because: 'unread', why: notes.why };
+  const isPassing = notes.endsAtMs !== undefined && nowMs < notes.endsAtMs;
+  return breaking && isPassing ? { kind: 'notes', why: notes.why, releasedAtMs: notes.endsAtMs } : undefined;
 }
 
 /** The reason, and the way to end it where a person can, without a final period. Times are in UTC, as in all reasons. */
@@ -208,7 +241,9 @@ export function describeHold(hold: HoldReason, container: string): string {
       return `snoozed by ${quoted(hold.by)} until ${end}${releasedBy(`unskip ${container}`)}`;
     }
     case 'approval':
-      return `waits for approval${releasedBy(`approve ${container}`)}`;
+      return `${hold.why ?? 'waits for approval'}${releasedBy(`approve ${container}`)}`;
+    case 'notes':
+      return `${hold.why}${releasedBy(`approve ${container}`)}`;
     case 'window':
       if (hold.releasedAtMs === undefined)
         return `its window cannot be read: ${hold.fault}; correct the label upkeep.window`;

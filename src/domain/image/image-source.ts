@@ -3,9 +3,7 @@ import { areInherited } from './image-labels.ts';
 import { tryParseImageReference } from './image-reference.ts';
 
 /** The kinds of hosts that have release notes. */
-export const forgeKinds = ['github', 'gitlab', 'gitea'] as const;
-
-export type ForgeKind = (typeof forgeKinds)[number];
+export type ForgeKind = 'github' | 'gitlab' | 'gitea';
 
 /** `path` is `OWNER/REPOSITORY`; on GitLab there may be more groups. */
 export type Repository = { readonly forge: ForgeKind; readonly host: string; readonly path: string };

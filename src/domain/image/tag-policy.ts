@@ -57,9 +57,31 @@ export type CandidateKind = (typeof candidateKinds)[number];
 /** The smallest kind of candidate that needs approval. `never`: no candidate does. */
 export type ApprovalFrom = CandidateKind | 'never';
 
-/** Reads `true` (all kinds), `false`, `patch`, `minor` or `major` (that kind and those that go further). Undefined for any other text. */
-export function readApproval(text: string): ApprovalFrom | undefined {
-  return spellings.get(text.trim().toLowerCase());
+/** The newer versions that wait for a person: by their kind, and by what their release notes say. */
+export type Approval = {
+  readonly from: ApprovalFrom;
+  /** Also any version whose release notes speak of breaking changes. */
+  readonly breaking: boolean;
+  /** Also any version whose release notes cannot be read. */
+  readonly unread: boolean;
+};
+
+/**
+ * Reads `true` (all kinds), `false`, `patch`, `minor` or `major` (that kind and those that go further), `breaking` and
+ * `unread`, also several of them with commas. Undefined for any other text.
+ */
+export function readApproval(text: string): Approval | undefined {
+  const words = text.split(',').map((word) => word.trim().toLowerCase());
+  const kinds = words.filter((word) => word !== 'breaking' && word !== 'unread').map((word) => spellings.get(word));
+  if (kinds.includes(undefined) || kinds.length > 1) return undefined;
+  return { from: kinds[0] ?? 'never', breaking: words.includes('breaking'), unread: words.includes('unread') };
+}
+
+/** The same in the notation of the option. */
+export function printApproval({ from, breaking, unread }: Approval): string {
+  const kind = from === 'never' ? [] : [from === 'digest' ? 'true' : from];
+  const words = [...kind, ...(breaking ? ['breaking'] : []), ...(unread ? ['unread'] : [])];
+  return words.length === 0 ? 'false' : words.join(',');
 }
 
 /** Whether a person must approve a candidate of the kind. */

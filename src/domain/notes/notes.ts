@@ -1,8 +1,7 @@
 import type { NotesSource, Repository, SourcePlace } from '../image/image-source.ts';
+import type { NotesVerdict } from '../decision/decisions.ts';
 import { parseVersionTag } from '../image/version-tag.ts';
-import { putNewest } from '../text/plain-data.ts';
-import { isJsonObject, isWholeNumber } from '../text/json.ts';
-import { alerts, type Block, breakingRules, type ReadRelease } from './read-release.ts';
+import type { Block, ReadRelease } from './read-release.ts';
 import type { Release, Step } from './releases.ts';
 
 /** One question about a repository: the notes of some steps between versions. */
@@ -33,8 +32,6 @@ export type NotesAnswer =
 /** The forges that have release notes. Methods throw nothing but the signal's reason. */
 export type Forges = {
   readonly read: (question: NotesQuestion, signal?: AbortSignal) => Promise<NotesAnswer>;
-  /** Requests to a host are paused until this time; undefined: they are not. */
-  readonly pausedUntilMs: (host: string) => number | undefined;
   readonly close: () => Promise<void>;
 };
 
@@ -52,7 +49,7 @@ export type NotesSubject =
  */
 export const notesStates = ['found', 'none', 'no-source', 'unread', 'off'] as const;
 
-export type NotesState = (typeof notesStates)[number];
+type NotesState = (typeof notesStates)[number];
 
 export type NotedRelease = Omit<TreeRelease, 'blocks'> & ReadRelease;
 
@@ -81,6 +78,8 @@ export type NotesSummary = Omit<Notes, 'releases'> & {
   readonly attention: boolean;
   /** What breaks first, then what is new. At most five lines of 200 characters. */
   readonly summary: readonly string[];
+  /** Its first lines speak of breaking changes. */
+  readonly breakingLines: number;
   /** Number of lines that the summary leaves out. */
   readonly leftOut: number;
   /** Not all notes between the versions could be read. */
@@ -98,6 +97,7 @@ export function summaryOf(notes: Notes): NotesSummary {
     breaking: breaking.length > 0,
     attention: releases.some((one) => one.attention),
     summary: lines.slice(0, maxSummary),
+    breakingLines: Math.min(new Set(breaking).size, maxSummary),
     leftOut: Math.max(0, lines.length - maxSummary),
     isPartial: notes.more > 0 || releases.some(({ isEmpty }) => isEmpty),
   };
@@ -105,12 +105,53 @@ export function summaryOf(notes: Notes): NotesSummary {
 
 const maxSummary = 5;
 
-/** The clause of a hold about the first sentence that speaks of breaking changes; undefined without one. */
-export function breakingClause(notes: Notes): string | undefined {
+/** The notes in a message: at most three lines, and what they leave out. */
+export type NotesLines = {
+  readonly lines: readonly { readonly text: string; readonly isBreaking: boolean }[];
+  readonly leftOut: number;
+  readonly url?: string;
+};
+
+/** Undefined if nothing is known. */
+export function linesOf({ state, summary, breakingLines, leftOut, url }: NotesSummary): NotesLines | undefined {
+  if (state !== 'found') return undefined;
+  const lines = summary.slice(0, maxLines).map((text, at) => ({ text, isBreaking: at < breakingLines }));
+  const link = url === undefined ? {} : { url };
+  return { lines, leftOut: leftOut + summary.length - lines.length, ...link };
+}
+
+/** Each has at most 200 characters. */
+const maxLines = 3;
+
+/**
+ * What the notes say for a hold. A failure that passes holds for a day after the step was first seen; notes that nobody
+ * has written do not pass.
+ */
+export function verdictOnNotes(subject: NotesSubject, notes: Notes, seenAtMs: number | undefined): NotesVerdict {
   const release = notes.releases.findLast(({ breaking }) => breaking.length > 0);
   const [first] = release?.breaking ?? [];
-  return release && first && `the notes of ${release.tag} speak of breaking changes (${first.text})`;
+  if (release !== undefined && first !== undefined)
+    return { kind: 'breaking', why: `the notes of ${release.tag} speak of breaking changes ("${first.text}")` };
+  if (subject.kind === 'rebuilt') return { kind: 'harmless' };
+  const unread = (why: string) => ({ kind: 'unread', why, endsAtMs: undefined }) as const;
+  switch (notes.state) {
+    case 'found':
+      return summaryOf(notes).isPartial ? unread('not all of its release notes can be read') : { kind: 'harmless' };
+    case 'off':
+      return unread('its release notes are not read, because that is turned off');
+    case 'none':
+      return unread('nobody has written release notes for it');
+    case 'no-source':
+      return unread('nothing names the repository with its release notes');
+    case 'unread': {
+      const why = notes.error === undefined ? 'have not been read yet' : `cannot be read (${notes.error})`;
+      const isPassing = notes.readAtMs === undefined && seenAtMs !== undefined;
+      return { ...unread(`its release notes ${why}`), endsAtMs: isPassing ? seenAtMs + maxHoldMs : undefined };
+    }
+  }
 }
+
+const maxHoldMs = 86_400_000;
 
 /**
  * What to read for a newer version. The versions are those that are shown, or the tags if only these are versions; for a
@@ -153,110 +194,4 @@ function isVersion(text: string): boolean {
   return (
     /\d/.test(text) && !/^[0-9a-f]{12}$/.test(text) && (parseVersionTag(text) !== undefined || /\d\.\d/.test(text))
   );
-}
-
-/** Known notes with the time at which the step was first seen, for a hold that ends by itself. */
-export type StoredNotes = {
-  readonly key: string;
-  readonly notes: Notes;
-  readonly seenAtMs: number;
-  readonly dueAtMs: number;
-  readonly failures: number;
-  readonly etag?: string;
-};
-
-/** Reads a record of the file. Undefined for any other value, also for a node that no reader of ours makes. */
-export function readStoredNotes(value: unknown): StoredNotes | undefined {
-  if (!isJsonObject(value)) return undefined;
-  const { key, notes, seenAtMs, dueAtMs, failures, etag } = value;
-  const isWhole = isText(key) && isWholeNumber(seenAtMs) && isWholeNumber(dueAtMs) && isWholeNumber(failures);
-  if (!isWhole || !isNotes(notes)) return undefined;
-  return { key, notes, seenAtMs, dueAtMs, failures, ...(isText(etag) && { etag }) };
-}
-
-/** The last record of each step; the newest ones, as many as there is room for. */
-export function compactNotes(records: readonly StoredNotes[]): readonly StoredNotes[] {
-  const last = new Map<string, StoredNotes>();
-  for (const one of records) putNewest(last, one.key, one, maxStored);
-  let room = maxStoredBytes;
-  const newestFirst = [...last.values()].toReversed();
-  return newestFirst.filter((one) => (room -= JSON.stringify(one).length) > 0).toReversed();
-}
-
-/** Steps of stale containers that are kept, and the length of all. */
-export const maxStored = 500;
-export const maxStoredBytes = 8 * 1024 * 1024;
-
-function isNotes(value: unknown): value is Notes {
-  if (!isJsonObject(value)) return false;
-  const { state, releases, more, source, sourceFrom, url, readAtMs, error, retryAtMs } = value;
-  return (
-    notesStates.some((one) => one === state) &&
-    isWholeNumber(more) &&
-    [source, sourceFrom, url, error].every((text) => text === undefined || isText(text)) &&
-    [readAtMs, retryAtMs].every((time) => time === undefined || isWholeNumber(time)) &&
-    [source, url].every((text) => text === undefined || isAddress(text)) &&
-    isListOf(releases, isNotedRelease)
-  );
-}
-
-function isNotedRelease(value: unknown): boolean {
-  if (!isJsonObject(value)) return false;
-  const { tag, title, url, publishedAtMs, isPrerelease, blocks, breaking, attention, points, isEmpty } = value;
-  const isHit = (hit: unknown) =>
-    isJsonObject(hit) && isText(hit['text']) && breakingRules.some((rule) => rule === hit['rule']);
-  return (
-    [tag, title].every(isText) &&
-    isAddress(url) &&
-    (publishedAtMs === undefined || isWholeNumber(publishedAtMs)) &&
-    [isPrerelease, attention, isEmpty].every((one) => typeof one === 'boolean') &&
-    isListOf(blocks, (block) => isBlock(block, 0)) &&
-    isListOf(breaking, isHit) &&
-    isListOf(points, isText)
-  );
-}
-
-function isBlock(value: unknown, depth: number): boolean {
-  if (!isJsonObject(value) || depth > maxDepth) return false;
-  const isInner = (block: unknown) => isBlock(block, depth + 1);
-  switch (value['kind']) {
-    case 'heading':
-      return isWholeNumber(value['level']) && isListOf(value['spans'], (span) => isSpan(span, depth));
-    case 'para':
-      return isListOf(value['spans'], (span) => isSpan(span, depth));
-    case 'list':
-      return typeof value['isOrdered'] === 'boolean' && isListOf(value['items'], (item) => isListOf(item, isInner));
-    case 'quote':
-      return (
-        isListOf(value['blocks'], isInner) &&
-        (value['alert'] === undefined || alerts.some((one) => one === value['alert']))
-      );
-    case 'code':
-      return typeof value['text'] === 'string';
-    default:
-      return value['kind'] === 'rule';
-  }
-}
-
-function isSpan(value: unknown, depth: number): boolean {
-  if (!isJsonObject(value) || depth > maxDepth) return false;
-  const { kind, text, spans, href } = value;
-  if (kind === 'text' || kind === 'code') return typeof text === 'string';
-  if (kind === 'link' && !isAddress(href)) return false;
-  return (kind === 'link' || kind === 'strong' || kind === 'em') && isListOf(spans, (span) => isSpan(span, depth + 1));
-}
-
-/** Deeper than any tree that was read. */
-const maxDepth = 60;
-
-function isListOf(value: unknown, isItem: (item: unknown) => boolean): boolean {
-  return Array.isArray(value) && value.every(isItem);
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value.length <= 2000;
-}
-
-function isAddress(value: unknown): value is string {
-  return isText(value) && value.startsWith('https://');
 }

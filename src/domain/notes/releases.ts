@@ -54,7 +54,7 @@ export function releasesBetween<Each extends Pick<Release, 'tag' | 'isPrerelease
   return { releases: ordered.slice(0, maxReleases), more: Math.max(0, ordered.length - maxReleases) };
 }
 
-export const maxReleases = 20;
+const maxReleases = 20;
 
 /** Whether a list goes back far enough for the step, so that no older page of it is needed. */
 export function reachesBack(releases: readonly Pick<Release, 'tag' | 'isPrerelease'>[], step: Step): boolean {

@@ -222,6 +222,8 @@ type Paragraph = {
   readonly name: string;
   /** The text after the name. */
   readonly text: string;
+  /** What changes with the newer version: `! …` for what breaks, `* …` for the rest. */
+  readonly notes: readonly string[];
   /** The lines of its log that tell why it failed. */
   readonly log: readonly string[];
   readonly links: readonly { readonly label: string; readonly address: string }[];
@@ -270,12 +272,14 @@ function paragraphOf(container: ContainerOutcome, imageLabels: RunFacts['imageLa
     (part) => part !== '',
   );
   const text = ` (${kind === 'service' ? 'service, ' : ''}${imageOf(image)})${details.length === 0 ? '' : `: ${details.join('; ')}`}`;
-  const { releases, page } = tellsOfNewer(container) ? linksOfUpdate(container, imageLabels) : noLinks;
+  const isNews = tellsOfNewer(container);
+  const { releases, page } = isNews ? linksOfUpdate(container, imageLabels) : noLinks;
   return {
     about: entryKeyOf(container),
     level: levels[outcome],
     name: printable(name, 200),
     text,
+    notes: isNews ? notesOf(container.notes) : [],
     log: telltaleLines(container.log ?? ''),
     links: [
       ...(releases === undefined ? [] : [{ label: 'Release notes', address: releases }]),
@@ -283,6 +287,13 @@ function paragraphOf(container: ContainerOutcome, imageLabels: RunFacts['imageLa
     ],
     command: commandFor(container),
   };
+}
+
+function notesOf(notes: ContainerOutcome['notes']): readonly string[] {
+  if (notes === undefined) return [];
+  const { lines, leftOut } = notes;
+  const told = lines.map(({ text, isBreaking }) => `${isBreaking ? '!' : '*'} ${printable(text, 200)}`);
+  return leftOut === 0 || told.length === 0 ? told : [...told, `and ${leftOut} more`];
 }
 
 function detailOf(container: ContainerOutcome, imageLabels: RunFacts['imageLabels']): string {
@@ -320,9 +331,10 @@ function versionChange(
 const plainVersion = /^\w[\w.+~:-]{0,63}$/;
 
 function linksOfUpdate(
-  { image, tagChange, newImageId, sourceUrl }: ContainerOutcome,
+  { image, tagChange, newImageId, sourceUrl, notes }: ContainerOutcome,
   imageLabels: RunFacts['imageLabels'],
 ) {
+  if (notes?.url !== undefined) return { releases: notes.url, page: undefined };
   return linksOf({ labels: imageLabels.get(newImageId), image: tagChange?.to ?? image }, sourceUrl);
 }
 
@@ -417,9 +429,10 @@ function plainSection({ heading, paragraphs }: Section): readonly string[] {
   return ['', `${heading}:`, ...paragraphs.flatMap(plainParagraph)];
 }
 
-function plainParagraph({ name, text, log, links, command }: Paragraph): readonly string[] {
+function plainParagraph({ name, text, notes, log, links, command }: Paragraph): readonly string[] {
   return [
     `- ${name}${text}`,
+    ...notes.map((line) => `  ${line}`),
     ...log.map((line) => `  Log: ${line}`),
     ...links.map(({ label, address }) => `  ${label}: ${address}`),
     ...(command === undefined ? [] : [`  ${command.label}: ${command.line}`]),
@@ -430,9 +443,10 @@ function markdownSection({ heading, paragraphs }: Section): readonly string[] {
   return ['', `**${heading}**`, '', ...paragraphs.flatMap(markdownParagraph)];
 }
 
-function markdownParagraph({ name, text, log, links, command }: Paragraph): readonly string[] {
+function markdownParagraph({ name, text, notes, log, links, command }: Paragraph): readonly string[] {
   return [
     `- **${escapeMarkdown(name)}**${escapeMarkdown(text)}`,
+    ...notes.map((line) => `  - ${escapeMarkdown(line.replace(/^\* /, ''))}`),
     ...log.map((line) => `  - Log: ${escapeMarkdown(line)}`),
     ...links.map(({ label, address }) => `  - [${label}](${address})`),
     ...(command === undefined ? [] : [`  - ${command.label}: \`${command.line}\``]),

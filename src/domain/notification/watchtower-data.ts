@@ -106,6 +106,16 @@ export function reportOf(
   return { item, json, failed: lists.Failed.length };
 }
 
+/** Of a newer version; without any, all are empty. */
+function notesItem(notes: ContainerOutcome['notes']): Struct {
+  const lines = notes?.lines ?? [];
+  return new Struct('notes', {
+    Summary: lines.map(({ text }) => text),
+    Breaking: lines.some(({ isBreaking }) => isBreaking),
+    URL: notes?.url ?? '',
+  });
+}
+
 function containerItem(outcome: ContainerOutcome, category: Category, at: RunTime): Struct {
   const { name, oldImageId, containerId = '', newContainerId = '' } = outcome;
   const reason = reasonWithLog(outcome);
@@ -121,6 +131,7 @@ function containerItem(outcome: ContainerOutcome, category: Category, at: RunTim
     LatestImageID: latest,
     NewContainerID: newContainerId,
     IsMonitorOnly: category === 'Stale',
+    Notes: notesItem(outcome.notes),
     ...cooldownFields(outcome, at),
   };
   const failure = error === '' ? {} : { error };

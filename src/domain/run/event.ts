@@ -115,7 +115,9 @@ type OneEvent =
     }
   /** One of several engines does not answer. Its last containers stay listed. */
   | { readonly kind: 'engine_unreachable'; readonly error: string; readonly atMs: number }
-  | { readonly kind: 'engine_reachable'; readonly atMs: number };
+  | { readonly kind: 'engine_reachable'; readonly atMs: number }
+  /** Release notes were read after a check, so that a reader of the containers may find more now. */
+  | { readonly kind: 'notes_read'; readonly atMs: number };
 
 /** The kind of reason of a verdict, its times and its versions. Absent values are unknown. */
 export type CheckedFacts = {
@@ -243,7 +245,7 @@ export type RunningService = {
   readonly follow: (signal: AbortSignal) => AsyncIterable<JsonObject>;
 };
 
-export type ServiceDocument = 'containers/details' | 'history' | 'config' | 'decisions';
+export type ServiceDocument = 'containers/details' | 'history' | 'config' | 'decisions' | `notes?${string}`;
 
 /** `body` is sent as JSON. */
 type ServiceOrder =

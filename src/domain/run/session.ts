@@ -1,3 +1,4 @@
+import type { NotesLines } from '../notes/notes.ts';
 /** The triggers of a run. */
 export const triggers = ['command', 'schedule', 'start', 'http'] as const;
 
@@ -50,6 +51,8 @@ export type ContainerOutcome = {
   readonly to?: string;
   /** The source of the newer image, as the check has found it. Undefined where not known. */
   readonly sourceUrl?: string;
+  /** The release notes of the newer version, for messages. Undefined where not known. */
+  readonly notes?: NotesLines;
   /**
    * The time from the stop request, or the earlier exit, to the start of the new container, by the engine's clock.
    * Undefined when nothing was stopped.

@@ -82,7 +82,20 @@ const rows: Readonly<Record<LabelName, Row>> = {
     of: (wishes) => wishes.verifyAnnotations,
     tooLong: { kind: 'unreadable', text: '…', fault: 'it is too long' },
   },
-  approve: { text: 'Minor', expected: 'minor', of: (wishes) => wishes.approve, tooLong: 'digest' },
+  approve: {
+    text: 'Minor,breaking',
+    expected: { from: 'minor', breaking: true, unread: false },
+    of: (wishes) => wishes.approve,
+    tooLong: { from: 'digest', breaking: false, unread: false },
+  },
+  'release-notes': { text: 'off', expected: false, of: (wishes) => wishes.releaseNotes, bad: 'nein' },
+  source: {
+    text: 'https://github.com/acme/photos',
+    expected: 'https://github.com/acme/photos',
+    of: (wishes) => wishes.source,
+    bad: 'acme',
+  },
+  'source-tag': { text: 'v{version}', expected: 'v{version}', of: (wishes) => wishes.sourceTag, bad: 'v' },
   window: {
     text: 'Sat 02:00-05:00',
     expected: { kind: 'windows', text: 'Sat 02:00-05:00', windows: [{ days: [6], fromMinute: 120, untilMinute: 300 }] },

@@ -14,6 +14,7 @@ const hold = {
   failed: 'failed; back on the old version',
   'went-back': 'went back',
   approval: 'waits for your approval',
+  notes: 'waits for its release notes',
   cooldown: 'too young',
   window: 'its window opens',
   wave: 'waits for other engines',

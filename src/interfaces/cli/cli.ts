@@ -24,6 +24,7 @@ export const readCommands = {
   containers: async ({ containers }) => (await import('./commands/containers.ts')).createContainers(containers),
   history: async ({ history }) => (await import('./commands/history.ts')).createHistory(history),
   events: async ({ follow }) => (await import('./commands/events.ts')).createEvents(follow),
+  notes: async ({ notes }) => (await import('./commands/notes.ts')).createNotesCommand(notes),
   config: async ({ config }) => (await import('./commands/config.ts')).createConfig(config),
 } as const satisfies Readonly<Record<string, (sources: Sources) => Promise<ReadCommand>>>;
 

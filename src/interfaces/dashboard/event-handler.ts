@@ -75,6 +75,7 @@ export function createEventHandler(parts: EventHandlerParts): EventHandler {
       }
       case 'engine_unreachable':
       case 'engine_reachable':
+      case 'notes_read':
         return refresh();
       case 'scan_failed':
         notice(withPeriod(`The ${isOfCheck(data) ? 'check' : 'run'} failed: ${textOf(data['error'])}`));

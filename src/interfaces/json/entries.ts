@@ -32,8 +32,10 @@ export function checkedEntry(container: CheckedContainer, atMs: number) {
     ...newerEntry(container),
     compose: composeEntry(container.compose),
     hold: container.hold,
+    hold_because: container.holdBecause,
     eligible_at: toTimestamp(container.eligibleAtMs),
     retry_at: toTimestamp(container.retryAtMs),
+    notes: notesEntry(container.notes),
     engine: container.engine,
     kind: container.kind,
   };
@@ -63,6 +65,59 @@ type NewerFacts = Pick<
   CheckedContainer,
   'latestVersion' | 'candidate' | 'candidateKind' | 'change' | 'releasedAtMs' | 'downloadBytes' | 'sourceUrl'
 >;
+
+type Notes = Pick<CheckedContainer, 'notes'>['notes'];
+
+/** The release notes of the newer version in short, if there is one. */
+export function notesEntry(notes: Notes) {
+  return (
+    notes && {
+      state: notes.state,
+      source: notes.source,
+      source_from: notes.sourceFrom,
+      releases: notes.releases,
+      more: notes.more,
+      breaking: notes.breaking,
+      attention: notes.attention,
+      partial: notes.isPartial,
+      summary: notes.summary,
+      left_out: notes.leftOut,
+      url: notes.url,
+      read_at: toTimestamp(notes.readAtMs),
+      error: notes.error,
+      retry_at: toTimestamp(notes.retryAtMs),
+    }
+  );
+}
+
+/** The release notes of a container's newer version; with `isWhole` also their texts. */
+export function containerNotesEntry(found: ContainerNotes, isWhole: boolean) {
+  const { name, engine, image, version, latestVersion, candidate, summary, releases } = found;
+  return {
+    container: name,
+    engine,
+    image,
+    version,
+    latest_version: latestVersion,
+    candidate,
+    notes: notesEntry(summary),
+    ...(isWhole && {
+      list: releases.map((one) => ({
+        tag: one.tag,
+        title: one.title,
+        url: one.url,
+        published_at: toTimestamp(one.publishedAtMs),
+        prerelease: one.isPrerelease,
+        breaking: one.breaking,
+        attention: one.attention,
+        points: one.points,
+        blocks: one.blocks,
+      })),
+    }),
+  };
+}
+
+type ContainerNotes = Exclude<ReturnType<Application['notesOf']>, 'several' | undefined>;
 
 /** The engines of a run; absent with one engine. */
 export function enginesField({ engines }: EngineRuns) {
@@ -306,10 +361,12 @@ function verdictEntry(check: LastCheck) {
     verdict: check.staleness,
     candidate_digest: check.candidateDigest,
     hold: check.hold,
+    hold_because: check.holdBecause,
     eligible_at: toTimestamp(check.eligibleAtMs),
     retry_at: toTimestamp(check.retryAtMs),
     ...newerEntry(check),
     compose: composeEntry(check.compose),
+    notes: notesEntry(check.notes),
   };
 }
 

@@ -31,6 +31,7 @@ const update = testsOf('integration/update.test.ts');
 const rollbacks = testsOf('integration/rollback.test.ts');
 const hooks = testsOf('integration/hooks.test.ts');
 const holdingBack = testsOf('integration/holding-back.test.ts');
+const releaseNotes = testsOf('integration/release-notes.test.ts');
 const keepOld = testsOf('integration/keep-old.test.ts');
 const remote = testsOf('integration/engine/remote.test.ts');
 const contexts = testsOf('integration/fleet/contexts.test.ts');
@@ -56,6 +57,9 @@ const unpulled = restraint(
   '--no-pull adds to the label, which overrides it with --label-take-precedence; what the engine holds is taken',
 );
 const approved = holdingBack('--approve and its label let only what a person has approved be applied');
+const noted = releaseNotes(
+  'notes of a newer version are read from the hosts that are named, with their tokens, and hold it back if they speak of breaking changes',
+);
 const windowed = holdingBack(
   '--window and its label let updates begin at their times only, unless --now says otherwise',
 );
@@ -136,6 +140,9 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   noPull: unpulled,
   labelTakesPrecedence: monitored,
   approve: approved,
+  releaseNotes: noted,
+  releaseNotesHosts: noted,
+  releaseNotesTokens: noted,
   window: windowed,
   now: windowed,
   decideForMs: holdingBack('a skip and a snooze hold one version back, for --for, until they are taken back'),
@@ -288,6 +295,9 @@ export const effectsOfLabels: Readonly<Record<LabelName, Effect>> = {
   'stop-signal': starting('the label stop-signal is heard where the engine can be told a signal; else that is said'),
   'stop-timeout': starting('the label stop-timeout decides when a container is killed'),
   approve: approved,
+  'release-notes': noted,
+  source: noted,
+  'source-tag': noted,
   window: windowed,
   'cooldown-delay': cooldown('counts from when an image was seen to come, and the label overrides the option'),
   policy: moved,

@@ -118,6 +118,7 @@ export function createScriptedService(): ScriptedService {
     rollBack(containers, signal, order) {
       return this.update({ images: [], containers, trigger: 'http', ...order }, signal);
     },
+    notesOf: () => undefined,
     containerNames: async () => script.inventory.containers.map(({ name }) => name),
     async check({ images, containers }, signal) {
       asked.push({ kind: 'check', images, containers });

@@ -3,6 +3,8 @@ import { createSandboxRegistry, type SandboxRegistry } from '../../../sandbox/re
 import { createSystemClock } from '../../../src/adapters/process/clock.ts';
 import type { Application } from '../../../src/application/application.ts';
 import { createApplication } from '../../../src/application/create-application.ts';
+import { createNotes } from '../../../src/application/check/notes.ts';
+import type { Forges } from '../../../src/domain/notes/notes.ts';
 import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/effective-settings.ts';
 import { createMetrics } from '../../../src/interfaces/metrics/metrics.ts';
 import { silentLog } from '../test-log.ts';
@@ -23,17 +25,20 @@ export type WholeServiceOptions = SceneOptions & {
   readonly service?: Partial<ServiceSettings>;
   /** Time of a registry's answer; 0 by default. */
   readonly registryLatencyMs?: number;
+  /** Answers for every forge; by default nobody reads release notes. */
+  readonly forges?: Forges;
   /** This number of nodes forms a swarm. The engine is its manager, and the service watches it. */
   readonly swarmNodes?: number;
 };
 
 export async function startWholeService(options: WholeServiceOptions = {}): Promise<WholeService> {
-  const { service = {}, registryLatencyMs = 0, swarmNodes = 0, ...scene } = options;
+  const { service = {}, registryLatencyMs = 0, swarmNodes = 0, forges, ...scene } = options;
   const clock = createSystemClock();
   const registry = createSandboxRegistry({ clock, latencyMs: registryLatencyMs });
   const sandbox = createSandboxEngine({ clock, registries: registry.store });
   if (swarmNodes > 0) sandbox.swarmControl.form(swarmNodes);
   let ids = 0;
+  const notes = forges && createNotes({ forges, clock, log: silentLog, store: undefined, isService: true });
   const application = createApplication(
     {
       engine: sandbox.engine,
@@ -53,7 +58,7 @@ export async function startWholeService(options: WholeServiceOptions = {}): Prom
     },
     { ...defaultSettings, gateWindowMs: 100, swarm: swarmNodes > 0, ...service },
     {},
-    { tellsStartTimes: true },
+    { tellsStartTimes: true, ...(notes && { notes }) },
   );
   const metrics = createMetrics({
     clock,

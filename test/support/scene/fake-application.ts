@@ -87,6 +87,8 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
       subscribeToSteps: () => () => undefined,
     },
     decisions: noDecisions,
+    notesOf: () => undefined,
+    readNotes: () => Promise.resolve(),
     containerNames: async () => {
       asked.push(['containerNames', undefined]);
       return answers.containerNames?.() ?? [];

@@ -1,7 +1,7 @@
 import { checkOptions, selectionRules } from './check.ts';
 import { hookRules, healthOptions, updateRules } from './update.ts';
 import type { ValuesOf, ServiceOption, DeclaredLabel, OptionLabel } from './option.ts';
-import { tagRules, holdingBackRules } from './versions.ts';
+import { tagRules, holdingBackRules, notesRules } from './versions.ts';
 import * as kinds from '../values/label-values.ts';
 
 /** Every option of checks and updates. A new one needs an entry here and the code of its effect. */
@@ -10,6 +10,7 @@ export const serviceOptions = {
   ...checkOptions,
   ...tagRules,
   ...holdingBackRules,
+  ...notesRules,
   ...healthOptions,
   ...updateRules,
   ...hookRules,
@@ -92,6 +93,20 @@ export const containerLabels = {
     meaning:
       'true: its image is from the repository of its name, also where nothing else shows that; false: it was built here, and no registry is asked about it',
     example: 'true',
+  },
+  source: {
+    name: 'source',
+    value: kinds.sourceAddress,
+    fromImage: 'ignored',
+    meaning: 'Repository with the release notes of its image: https://HOST/OWNER/REPOSITORY, or none',
+    example: 'https://github.com/acme/photos',
+  },
+  sourceTag: {
+    name: 'source-tag',
+    value: kinds.tagForm,
+    fromImage: 'ignored',
+    meaning: 'Form of the tags in that repository, if it is not the version with or without v',
+    example: 'photos@{version}',
   },
   /** Names of the targets that get messages; empty: none. */
   notify: {

@@ -20,8 +20,9 @@ import {
   type Identities,
   type Signers,
 } from '../values/versions.ts';
+import { booleanValue } from '../values/label-values.ts';
 import { optionTable, type ServiceOptionParts } from './option.ts';
-import type { ApprovalFrom } from '../../image/tag-policy.ts';
+import type { Approval } from '../../image/tag-policy.ts';
 
 const ownTagOnly: PolicySetting = { kind: 'digest' };
 
@@ -33,7 +34,7 @@ const ownName: Identities = { kind: 'identities', text: '', allowed: [] };
 
 const anyAnnotations: Annotations = { kind: 'annotations', text: '', required: [] };
 
-const noneNeeded: ApprovalFrom = 'never';
+const noneNeeded: Approval = { from: 'never', breaking: false, unread: false };
 
 const always: WindowSetting = { kind: 'always' };
 
@@ -126,6 +127,18 @@ export const tagRules = optionTable({ group: 'update', usedBy: 'selection' }, {
   },
 } as const satisfies ServiceOptionParts);
 
+/** Reading the release notes of newer versions. */
+export const notesRules = optionTable({ group: 'update', usedBy: 'selection' }, {
+  releaseNotes: {
+    kind: 'boolean',
+    flag: 'release-notes',
+    default: true,
+    meaning: 'Read the release notes of newer versions from GitHub, GitLab and Codeberg, in the background',
+    example: 'false',
+    label: { name: 'release-notes', value: booleanValue, fromImage: 'counts', effect: 'overrides' },
+  },
+} as const satisfies ServiceOptionParts);
+
 /** Options that hold a newer version back until a person or a time releases it. */
 export const holdingBackRules = optionTable({ group: 'update', usedBy: 'selection' }, {
   approve: {
@@ -135,8 +148,9 @@ export const holdingBackRules = optionTable({ group: 'update', usedBy: 'selectio
     default: noneNeeded,
     defaultMeaning: 'false',
     value: approval,
-    meaning: 'New versions that wait for "upkeep approve": true (all), patch, minor or major',
-    example: 'true',
+    meaning:
+      'New versions that wait for "upkeep approve": true (all), patch, minor or major; breaking: those whose release notes speak of breaking changes; unread: those whose notes cannot be read. Several with commas',
+    example: 'major,breaking',
     isCommon: true,
     label: { name: 'approve', value: approvalOfLabel, fromImage: 'ignored', effect: 'overrides' },
   },

@@ -81,6 +81,19 @@ export const recipients: ValueKind<readonly string[]> = {
   print: (names) => (names.length === 0 ? 'off' : names.join(',')),
 };
 
+/** The address of a repository, or `none`. Its host is judged where it is used, because the owner may add hosts. */
+export const sourceAddress: ValueKind<string> = {
+  accepted: 'an address such as https://github.com/acme/photos, or none',
+  parse: (text) =>
+    text.toLowerCase() === 'none' ? 'none' : /^https:\/\/[^\s/@]+\/[^\s/]+\/\S+$/.test(text) ? text : undefined,
+};
+
+/** A tag with `{version}` in it. */
+export const tagForm: ValueKind<string> = {
+  accepted: 'a tag with {version} in it, such as v{version}',
+  parse: (text) => (/^[^\s{}]{0,100}\{version\}[^\s{}]{0,100}$/.test(text) ? text : undefined),
+};
+
 /** Completes "… is not". */
 const acceptedProbes = 'one of http://:PORT/PATH, tcp://:PORT, exec:COMMAND, none';
 

@@ -3,8 +3,9 @@ import {
   readTagPolicy,
   type TagFilter,
   type TagPolicy,
+  printApproval,
   readApproval,
-  type ApprovalFrom,
+  type Approval,
 } from '../../image/tag-policy.ts';
 import type { ValueKind } from './label-values.ts';
 import { parseWindows, type Window } from '../../decision/windows.ts';
@@ -53,18 +54,20 @@ export type WindowSetting =
   | { readonly kind: 'windows'; readonly text: string; readonly windows: readonly Window[] }
   | UnreadableRule;
 
+const everyKind: Approval = { from: 'digest', breaking: false, unread: false };
+
 /** The kinds of new versions that need approval. */
-export const approval: ValueKind<ApprovalFrom> = {
-  accepted: 'one of true, false, patch, minor, major',
+export const approval: ValueKind<Approval> = {
+  accepted: 'true, false, or patch, minor or major, breaking and unread, separated by commas',
   parse: readApproval,
-  print: (from) => (from === 'never' ? 'false' : from === 'digest' ? 'true' : from),
+  print: printApproval,
 };
 
 /** The same for a label. A label that cannot be read requires approval. An empty one, as of an unset variable in compose, does not count. */
-export const approvalOfLabel: ValueKind<ApprovalFrom> = {
+export const approvalOfLabel: ValueKind<Approval> = {
   ...approval,
-  parse: (text) => (text === '' ? undefined : (approval.parse(text) ?? 'digest')),
-  tooLong: 'digest',
+  parse: (text) => (text === '' ? undefined : (approval.parse(text) ?? everyKind)),
+  tooLong: everyKind,
 };
 
 export const window: ValueKind<WindowSetting> = {

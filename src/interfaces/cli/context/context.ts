@@ -84,6 +84,8 @@ export type Sources = {
   /** Oldest first. */
   readonly history: Fetch<readonly PastRun[]>;
   readonly config: Fetch<ConfigView>;
+  /** The release notes of the newer version of a container. */
+  readonly notes: (container: string, signal: AbortSignal) => Promise<Answer<NotesView>>;
   readonly follow: (signal: AbortSignal) => AsyncIterable<JsonObject>;
 };
 
@@ -157,6 +159,23 @@ export type PastOutcome = {
   readonly reason: string;
   readonly from?: string;
   readonly to?: string;
+};
+
+export type NotesView = {
+  readonly container: string;
+  readonly version: string;
+  readonly latestVersion: string;
+  readonly state: string;
+  readonly error: string;
+  readonly url: string;
+  readonly more: number;
+  /** The newest first. */
+  readonly releases: readonly {
+    readonly tag: string;
+    readonly publishedAt: string;
+    readonly breaking: readonly string[];
+    readonly points: readonly string[];
+  }[];
 };
 
 export type ConfigView = {

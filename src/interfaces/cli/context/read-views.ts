@@ -1,6 +1,6 @@
 import { isStaleness } from './wording.ts';
 import { isJsonObject, type JsonObject } from '../../../domain/text/json.ts';
-import type { ConfigView, ContainersView, ContainerView, Finding, PastOutcome, PastRun } from './context.ts';
+import type { ConfigView, ContainersView, ContainerView, Finding, NotesView, PastOutcome, PastRun } from './context.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 
@@ -122,6 +122,26 @@ export function readConfig(document: JsonObject): ConfigView {
       given: isGiven(option),
     })),
     watched: isJsonObject(config) ? rawTextOf(config, 'filter_desc') : '',
+  };
+}
+
+/** The release notes of an answer with their texts. */
+export function readNotes(document: JsonObject): NotesView {
+  const notes = isJsonObject(document['notes']) ? document['notes'] : {};
+  return {
+    container: rawTextOf(document, 'container'),
+    version: rawTextOf(document, 'version'),
+    latestVersion: rawTextOf(document, 'latest_version'),
+    state: rawTextOf(notes, 'state'),
+    error: rawTextOf(notes, 'error'),
+    url: rawTextOf(notes, 'url'),
+    more: numberOf(notes, 'more'),
+    releases: listOf(document, 'list').map((release) => ({
+      tag: rawTextOf(release, 'tag'),
+      publishedAt: rawTextOf(release, 'published_at'),
+      breaking: listOf(release, 'breaking').map((hit) => rawTextOf(hit, 'text')),
+      points: Array.isArray(release['points']) ? release['points'].filter((point) => typeof point === 'string') : [],
+    })),
   };
 }
 

@@ -2,11 +2,12 @@ import type { Application } from '../../../application/application.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
 import type { Inventory } from '../../../domain/inventory.ts';
 import type { Clock, SharedRecords } from '../../../domain/outside/outside.ts';
-import type { JsonObject } from '../../../domain/text/json.ts';
+import { type JsonObject, parseJsonObject } from '../../../domain/text/json.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import type { RunningService } from '../../../domain/run/event.ts';
 import {
   configurationEntry,
+  containerNotesEntry,
   historyEntry,
   unfinishedField,
   detailsEntry,
@@ -14,8 +15,8 @@ import {
   type HistoryEntry,
 } from '../../json/entries.ts';
 import { replyFields } from '../../json/timestamps.ts';
-import { readConfig, readContainers, readHistory } from './read-views.ts';
-import type { Answer, ContainersView, Sources } from './context.ts';
+import { readConfig, readContainers, readHistory, readNotes } from './read-views.ts';
+import type { Answer, ContainersView, NotesView, Sources } from './context.ts';
 
 /** The data of a running service. */
 export function createRemoteSources({ read, follow }: Pick<RunningService, 'read' | 'follow'>): Sources {
@@ -27,6 +28,7 @@ export function createRemoteSources({ read, follow }: Pick<RunningService, 'read
     containers: (signal) => ask('containers/details', readContainers, signal),
     history: (signal) => ask('history', readHistory, signal),
     config: (signal) => ask('config', readConfig, signal),
+    notes: (container, signal) => ask(`notes?container=${encodeURIComponent(container)}&full=true`, readNotes, signal),
     follow,
   };
 }
@@ -54,6 +56,13 @@ export function createFolderSources({ folder, client, history, local, clock }: F
         signal.throwIfAborted();
         if (error instanceof ServiceError) return local.containers(signal);
         throw error;
+      }),
+    notes: (container, signal) =>
+      service.notes(container, signal).catch((error: unknown) => {
+        signal.throwIfAborted();
+        // A service that knows no newer version has answered.
+        if (!(error instanceof ServiceError) || error.code !== 'service-unreachable') throw error;
+        return local.notes(container, signal);
       }),
     async history() {
       const runs = ((await history?.read()) ?? []).slice(-maxRuns);
@@ -87,7 +96,10 @@ export type LocalParts = {
   readonly clock: Clock;
 };
 
-type Listing = Pick<Application, 'ready' | 'follow' | 'inventory' | 'unwatched' | 'engines' | 'close'>;
+type Listing = Pick<
+  Application,
+  'ready' | 'follow' | 'inventory' | 'unwatched' | 'engines' | 'close' | 'check' | 'readNotes' | 'notesOf'
+>;
 
 /** The data of a service that was just started. It has no history and no events. */
 export function createLocalSources({ open, configuration, clock }: LocalParts): Sources {
@@ -113,8 +125,30 @@ export function createLocalSources({ open, configuration, clock }: LocalParts): 
     }
   }
 
+  async function notes(container: string, signal: AbortSignal): Promise<Answer<NotesView>> {
+    const { application, close } = await open();
+    try {
+      await application.check({ containers: [container], images: [], trigger: 'command' }, signal);
+      await application.readNotes(container, signal);
+      const found = application.notesOf(container);
+      if (found === undefined || found === 'several')
+        throw new ServiceError(
+          'invalid-input',
+          `Cannot show release notes of ${quoted(container)}: ${
+            found === undefined ? 'no newer version of it was found' : 'several engines have a container of this name'
+          }`,
+        );
+      const document = { ...containerNotesEntry(found, true), ...replyFields(clock.nowMs()) };
+      return { view: readNotes(parseJsonObject(JSON.stringify(document)) ?? {}), document };
+    } finally {
+      await application.close();
+      await close();
+    }
+  }
+
   return {
     containers,
+    notes,
     history: () => Promise.reject(needsService('history')),
     config: () => {
       const document = { ...configurationEntry(configuration), ...replyFields(clock.nowMs()) };

@@ -120,6 +120,8 @@ function say(event: ServiceEvent): readonly [Level, string] | undefined {
       return ['error', event.error];
     case 'engine_unreachable':
       return ['warn', `${event.engine ?? 'The engine'} cannot be reached: ${event.error}`];
+    case 'notes_read':
+      return ['debug', 'Release notes were read'];
     case 'engine_reachable':
       return ['info', `${event.engine ?? 'The engine'} can be reached again`];
   }

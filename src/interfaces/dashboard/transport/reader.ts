@@ -12,7 +12,9 @@ import {
   withDecisions,
   withEnginesAway,
   type Decision,
+  type WatchedContainer,
 } from '../state/documents/container.ts';
+import { type NotesRelease, readReleases } from '../state/documents/notes.ts';
 import { type PastRun, readHistory } from '../state/documents/history.ts';
 import type { ContainerStore, StoreChanges } from '../state/containers/container-store.ts';
 import { duration } from '../state/words.ts';
@@ -35,6 +37,10 @@ export type Reader = {
   readonly isIntercepted: () => boolean;
   /** The time that Upkeep asks to wait before the next reading. 0 after a success. */
   readonly retryAfterMs: () => number;
+  /** Reads the texts of release notes, unless they are those that were read last. Whether they have changed. */
+  readonly readNotes: (one: WatchedContainer) => Promise<boolean>;
+  /** The releases with their texts. Undefined: they have not been read. */
+  readonly notesOf: (one: WatchedContainer) => readonly NotesRelease[] | undefined;
   readonly runs: () => readonly PastRun[];
   readonly options: () => readonly ShownOption[];
   readonly gapOf: (document: 'runs' | 'options') => Gap | undefined;
@@ -57,6 +63,10 @@ export type ReaderParts = {
 
 const noAnswer = 'Upkeep does not answer.';
 
+function notesKey({ name, latestVersion, notes }: WatchedContainer): string {
+  return JSON.stringify([name, latestVersion, notes?.url, notes?.releases, notes?.readAtMs]);
+}
+
 export function createReader({ ask, isOn, isFollowing, fleet, nowMs, onRead }: ReaderParts): Reader {
   let readAtMs = 0;
   let engineError: string | undefined;
@@ -70,6 +80,7 @@ export function createReader({ ask, isOn, isFollowing, fleet, nowMs, onRead }: R
   let lastRunAtMs: number | undefined;
   let retryAfterMs = 0;
   let isIntercepted = false;
+  let whole: { readonly key: string; readonly releases: readonly NotesRelease[] | undefined } | undefined;
   const gaps: Record<'runs' | 'options', Gap | undefined> = { runs: 'reading', options: 'reading' };
 
   async function read(limits: ReadLimits = {}): Promise<'ok' | 'away' | 'refused'> {
@@ -148,6 +159,18 @@ export function createReader({ ask, isOn, isFollowing, fleet, nowMs, onRead }: R
     return fillGap('options', reply);
   }
 
+  /** Only the open drawer shows them, so only the last ones are kept. */
+  async function readNotes(one: WatchedContainer): Promise<boolean> {
+    const key = notesKey(one);
+    if (one.notes?.state !== 'found' || whole?.key === key) return false;
+    whole = { key, releases: undefined };
+    const engine = one.engine === '' ? '' : `&engine=${encodeURIComponent(one.engine)}`;
+    const reply = await ask(`v1/notes?full=true&container=${encodeURIComponent(one.ownName)}${engine}`);
+    if (whole.key !== key) return false;
+    whole = reply.kind === 'ok' ? { key, releases: readReleases(reply.document) } : undefined;
+    return reply.kind === 'ok';
+  }
+
   function fillGap(document: keyof typeof gaps, reply: Reply): boolean {
     if (reply.kind === 'ok') gaps[document] = undefined;
     else if (gaps[document] !== undefined) gaps[document] = { why: reasonOf(reply) };
@@ -158,6 +181,8 @@ export function createReader({ ask, isOn, isFollowing, fleet, nowMs, onRead }: R
     read,
     readRuns,
     readOptions,
+    readNotes,
+    notesOf: (one) => (whole?.key === notesKey(one) ? whole.releases : undefined),
     readAtMs: () => readAtMs,
     engineError: () => engineError,
     enginesAway: () => enginesAway,

@@ -8,7 +8,7 @@ import { h, type Child } from './parts/node.ts';
 /** The functions and data that every part of the page can use. */
 export type PageContext = Pick<
   Reader,
-  'readAtMs' | 'isIntercepted' | 'engineError' | 'enginesAway' | 'runs' | 'options' | 'gapOf'
+  'readAtMs' | 'isIntercepted' | 'engineError' | 'enginesAway' | 'runs' | 'options' | 'gapOf' | 'notesOf' | 'readNotes'
 > & {
   readonly fleet: ContainerStore;
   readonly nowMs: () => number;

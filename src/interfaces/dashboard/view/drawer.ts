@@ -6,6 +6,7 @@ import { button, byId, forceRepaint, h, repaint, icon, copyButton, type Child } 
 import { failedSteps, setPullPercent, steps } from './parts/steps.ts';
 import type { ShownOption } from '../state/documents/status.ts';
 import type { PastOutcome } from '../state/documents/history.ts';
+import { notesSection } from './notes.ts';
 import { hasNewer, pullReference } from '../state/telling/row.ts';
 import { when, withNoBreakSpaces, preciseDuration, size, capitalized } from '../state/words.ts';
 import { outcomeDisplay } from './parts/outcome.ts';
@@ -22,6 +23,7 @@ export function paintDrawer(context: PageContext, wantsFocus = false): void {
   const one = context.fleet.named(open);
   const { scrollTop } = drawer;
   if (isOther) forceRepaint(drawer);
+  if (one !== undefined) void context.readNotes(one).then((isNew) => isNew && paintDrawer(context));
   const isPainted = one === undefined ? paintMissing(context, open) : paintOne(context, one);
   if (isPainted) drawer.scrollTop = isOther ? 0 : scrollTop;
   if (isOther && wantsFocus) byId('drawer-title').focus({ preventScroll: true });
@@ -55,6 +57,7 @@ function paintOne(context: PageContext, one: WatchedContainer): boolean {
     mine,
     users.map(({ name }) => name),
     context.gapOf('runs') === undefined,
+    context.notesOf(one) !== undefined,
     context.options().length,
     canUpdate(context),
     isLive(context),
@@ -65,6 +68,7 @@ function paintOne(context: PageContext, one: WatchedContainer): boolean {
     update === undefined && h('div', { class: 'actions' }, actionNodes(context, one, told)),
     logSection(one),
     versionSection(one),
+    notesSection(one, context.notesOf(one), nowMs),
     (mine.length > 0 || context.gapOf('runs') === undefined) && pastSection(mine, nowMs),
     settingsSection(one, context.options()),
     factsSection(one, users, nowMs),

@@ -241,6 +241,7 @@ function payloadOf(event: ServiceEvent, options: RunOptions): object | undefined
     case 'engine_unreachable':
       return { error: event.error };
     case 'engine_reachable':
+    case 'notes_read':
       return {};
     case 'scan_skipped':
     case 'containers_selected':

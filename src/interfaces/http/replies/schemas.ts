@@ -2,6 +2,8 @@ import { composeStates } from '../../../domain/compose/compose-state.ts';
 import { words } from '../../../domain/text/words.ts';
 import { candidateKinds } from '../../../domain/image/tag-policy.ts';
 import { heldBecause, unknownBecause } from '../../../domain/decision/decisions.ts';
+import { sourcePlaces } from '../../../domain/image/image-source.ts';
+import { notesStates } from '../../../domain/notes/notes.ts';
 import { engineRunResults, entryKinds, outcomeKinds } from '../../../domain/run/session.ts';
 import { versionChanges } from '../../../domain/image/image-labels.ts';
 
@@ -140,8 +142,39 @@ export const holdFields: Fields = {
     [...heldBecause, ...unknownBecause],
     `Kind of reason, if the newer version is held back or the check failed. ${words.listed(words.hold)}`,
   ),
+  hold_because: oneOf(
+    ['breaking', 'unread'],
+    'With hold approval: its release notes speak of breaking changes, or cannot be read; absent: the kind of the version',
+  ),
   eligible_at: time('If held: the end of the hold'),
   retry_at: time('If unknown: when the registry may be asked again'),
+};
+
+/** The release notes of the newer version in short. */
+export const notesFields: Fields = {
+  notes: object(
+    {
+      state: oneOf(
+        notesStates,
+        'found; none: there are none for this version; no-source: no repository is known; unread: not read yet, or in vain; off: turned off',
+      ),
+      releases: integer('Number of releases between the two versions'),
+      more: integer('Number of further releases'),
+      breaking: booleanField('Whether they speak of breaking changes'),
+      attention: booleanField('Whether they ask for attention, as with a heading "Migration"'),
+      partial: booleanField('Whether not all notes between the versions could be read'),
+      summary: array(text('A line: first what breaks, then what is new')),
+      left_out: integer('Number of lines that the summary leaves out'),
+    },
+    {
+      source: text('Repository, or a page for people'),
+      source_from: oneOf(sourcePlaces, 'The place that names it'),
+      url: text('A page about the newer version'),
+      read_at: time('When they were read'),
+      error: text('Why they could not be read'),
+      retry_at: time('When they are read again'),
+    },
+  ),
 };
 
 /** Further fields of an outcome; all may be absent. */

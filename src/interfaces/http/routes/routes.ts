@@ -12,6 +12,7 @@ import { dashboardRoutes } from './dashboard.ts';
 import { decisionRoutes } from './decisions.ts';
 import { enginesRoutes, healthRoutes, statusRoute } from './status.ts';
 import { rollbackRoute, updateRoute } from './update.ts';
+import { notesRoute } from './notes.ts';
 import { sessionRoutes } from './sessions.ts';
 import { registryHookRoute } from './registry-hook.ts';
 import { openApiRoute, swaggerRoute } from './openapi.ts';
@@ -38,6 +39,7 @@ export function enabledRoutes(parts: RouteParts): readonly Route[] {
     ...enginesRoutes(parts),
     historyRoute(parts),
     imagesRoute(parts),
+    notesRoute(parts),
     ...decisionRoutes(parts),
     ...(parts.settings.webhookSecret === undefined ? [] : [registryHookRoute(parts, parts.hints)]),
     ...compatRoutes(parts, parts.runs),

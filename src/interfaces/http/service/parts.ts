@@ -81,6 +81,7 @@ export type Service = Pick<
   | 'rollBack'
   | 'decisions'
   | 'containerNames'
+  | 'notesOf'
   | 'inventory'
   | 'unwatched'
   | 'engineVersion'

@@ -7,6 +7,7 @@ import {
   textOf,
   timeOf,
   linkOf,
+  countOf,
   numberOf,
   textsOf,
   uniqueName,
@@ -48,6 +49,10 @@ export type WatchedContainer = {
   readonly verdict: Verdict | undefined;
   /** Kind of reason why a newer image waits, or why the check failed. */
   readonly hold: string;
+  /** With the hold `approval`: what the release notes have to do with it. */
+  readonly holdBecause: 'breaking' | 'unread' | undefined;
+  /** The release notes of the newer version. Undefined: there is none, or the service knows no notes. */
+  readonly notes: NotesInShort | undefined;
   /** A sentence without a final period. It is shown, but not interpreted. */
   readonly reason: string;
   readonly eligibleAtMs: number | undefined;
@@ -70,6 +75,20 @@ export type WatchedContainer = {
   readonly unfinished: 'in progress' | 'repair pending' | undefined;
   /** An interrupted update has left neither its old nor its new container running. */
   readonly isLeftDown: boolean;
+};
+
+export type NotesInShort = {
+  readonly state: 'found' | 'none' | 'no-source' | 'unread' | 'off' | undefined;
+  readonly releases: number;
+  readonly more: number;
+  readonly isBreaking: boolean;
+  readonly needsAttention: boolean;
+  readonly summary: readonly string[];
+  readonly leftOut: number;
+  /** Empty without one. */
+  readonly url: string;
+  readonly error: string;
+  readonly readAtMs: number | undefined;
 };
 
 const verdicts = ['fresh', 'stale', 'held', 'pinned', 'local', 'unknown'] as const;
@@ -186,6 +205,7 @@ function readEntry(entry: Json): WatchedContainer {
     id: textOf(entry['id']),
     digest: textOf(entry['digest']),
     ...readVerdict(entry),
+    notes: entry['notes'] === undefined ? undefined : readNotes(objectOf(entry['notes'])),
     decision: undefined,
     status: textOf(entry['status']),
     health: textOf(entry['health']),
@@ -209,11 +229,27 @@ function readEntry(entry: Json): WatchedContainer {
   };
 }
 
+function readNotes(notes: Json): NotesInShort {
+  return {
+    state: oneOf(['found', 'none', 'no-source', 'unread', 'off'], notes['state']),
+    releases: countOf(notes['releases']),
+    more: countOf(notes['more']),
+    isBreaking: notes['breaking'] === true,
+    needsAttention: notes['attention'] === true,
+    summary: textsOf(notes['summary']),
+    leftOut: countOf(notes['left_out']),
+    url: linkOf(notes['url']),
+    error: textOf(notes['error']),
+    readAtMs: timeOf(notes['read_at']),
+  };
+}
+
 /** The verdict in an entry of the list, or in a `container_checked` event. */
 export function readVerdict(entry: Json) {
   return {
     verdict: verdictIn(entry),
     hold: textOf(entry['hold']),
+    holdBecause: oneOf(['breaking', 'unread'], entry['hold_because']),
     reason: textOf(entry['reason']),
     eligibleAtMs: timeOf(entry['eligible_at']),
     retryAtMs: timeOf(entry['retry_at']),

@@ -144,6 +144,8 @@ function tellHeld(one: WatchedContainer, nowMs: number): DescribedState {
       return tellUnfinished(one, 'repair pending');
     case 'approval':
       return approval(one, nowMs);
+    case 'notes':
+      return { ...held('clock', capitalized(words.hold.notes)), why: sentence(one) };
     case 'cooldown':
       return held('clock', `${capitalized(words.hold.cooldown)}${untilWords(one, nowMs)}`);
     case 'window':
@@ -227,7 +229,7 @@ function approval(one: WatchedContainer, nowMs: number): DescribedState {
     tone: 'ready',
     group: 'ready',
     icon: 'ask',
-    word: capitalized(words.hold.approval),
+    word: one.holdBecause === 'breaking' ? 'Breaking changes wait for your approval' : capitalized(words.hold.approval),
     ...aside,
     action: 'approve',
   };

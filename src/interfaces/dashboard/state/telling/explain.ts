@@ -22,7 +22,9 @@ export function explain(
     case 'unknown':
       return [reason, ...again(one, nowMs), 'Nothing is known to be wrong with the container.'];
     case 'ask':
-      return ['This container needs your approval for this version.', ...(canDecide ? [] : [reason])];
+      return one.holdBecause === undefined
+        ? ['This container needs your approval for this version.', ...(canDecide ? [] : [reason])]
+        : [reason];
     case 'up':
       return [
         ...decided(one, nowMs),

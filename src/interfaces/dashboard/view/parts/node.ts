@@ -121,13 +121,18 @@ export function svg<Tag extends keyof SVGElementTagNameMap>(
 /** `3.2.0 → 3.2.1 patch` */
 export function versionNodes(one: WatchedContainer): readonly Child[] {
   const { from, to } = versionsOf(one);
+  const isBreaking = hasNewer(one) && one.notes?.isBreaking === true;
+  const mark =
+    isBreaking &&
+    h('span', { class: 'badge breaking', title: 'Its release notes speak of breaking changes' }, 'breaking');
   const badge = hasNewer(one) && one.change !== undefined && h('span', { class: `badge ${one.change}` }, one.change);
-  if (to === '') return [h('span', {}, from || '–'), badge];
+  if (to === '') return [h('span', {}, from || '–'), badge, mark];
   return [
     h('span', {}, from || '–'),
     h('span', { class: 'arrow' }, h('span', { 'aria-hidden': 'true' }, '→'), h('span', { class: 'sr' }, ' to ')),
     h('span', { class: 'new' }, to),
     badge,
+    mark,
   ];
 }
 

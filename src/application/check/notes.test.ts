@@ -1,19 +1,16 @@
 import { expect, test } from 'vitest';
-import { createFakeClock } from '../../test/support/clock/fake-clock.ts';
-import { createTestLog } from '../../test/support/test-log.ts';
+import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
+import { createTestLog } from '../../../test/support/test-log.ts';
 import {
-  compactNotes,
   type Forges,
-  maxStored,
   type NotesAnswer,
   type NotesQuestion,
   type NotesSubject,
-  readStoredNotes,
-  type StoredNotes,
   summaryOf,
   type TreeRelease,
-} from '../domain/notes/notes.ts';
-import type { Block } from '../domain/notes/read-release.ts';
+} from '../../domain/notes/notes.ts';
+import type { Block } from '../../domain/notes/read-release.ts';
+import { compactNotes, maxStored, readStoredNotes, type StoredNotes } from '../../domain/notes/stored-notes.ts';
 import { createNotes } from './notes.ts';
 
 const item = (text: string): Block => ({
@@ -62,7 +59,6 @@ function service(
       asked.push(question);
       return answer(question);
     },
-    pausedUntilMs: () => undefined,
     close: () => Promise.resolve(),
   };
   const store = {

@@ -1,29 +1,47 @@
-import { addressOf, type NotesSource, type Repository } from '../domain/image/image-source.ts';
+import {
+  addressOf,
+  commonForges,
+  type ForgeKind,
+  type NotesSource,
+  type Repository,
+} from '../../domain/image/image-source.ts';
 import {
   type Forges,
-  maxStored,
-  maxStoredBytes,
   type NotedRelease,
   type Notes,
   type NotesAnswer,
   type NotesSubject,
+  type NotesSummary,
   type StepAnswer,
-  type StoredNotes,
-} from '../domain/notes/notes.ts';
-import { readRelease } from '../domain/notes/read-release.ts';
-import type { Step } from '../domain/notes/releases.ts';
-import type { Clock, Log, SharedRecords } from '../domain/outside/outside.ts';
-import { orAborted } from '../domain/concurrency.ts';
-import { addTo } from '../domain/text/plain-data.ts';
-import { mapConcurrently } from './async/concurrency.ts';
+  summaryOf,
+} from '../../domain/notes/notes.ts';
+import { readRelease } from '../../domain/notes/read-release.ts';
+import { maxStored, maxStoredBytes, type StoredNotes } from '../../domain/notes/stored-notes.ts';
+import type { Step } from '../../domain/notes/releases.ts';
+import type { Clock, Log, SharedRecords } from '../../domain/outside/outside.ts';
+import { orAborted } from '../../domain/concurrency.ts';
+import { addTo, defined } from '../../domain/text/plain-data.ts';
+import type { CheckedContainer } from './checked-container.ts';
+import { mapConcurrently } from '../async/concurrency.ts';
 
 /** What is known of a step. `seenAtMs`: when it was first seen; undefined for notes that nobody reads. */
-export type KnownNotes = { readonly notes: Notes; readonly seenAtMs: number | undefined };
+type KnownNotes = { readonly notes: Notes; readonly seenAtMs: number | undefined };
+
+/** The notes of a container's newer version. */
+export type ContainerNotes = Pick<
+  CheckedContainer,
+  'name' | 'engine' | 'image' | 'version' | 'latestVersion' | 'candidate'
+> &
+  Pick<Notes, 'releases'> & { readonly summary: NotesSummary };
 
 /** Release notes of newer versions. No method waits for a forge, except `readNow`. */
 export type NotesService = {
+  /** The hosts that may be asked. */
+  readonly hosts: ReadonlyMap<string, ForgeKind>;
   /** What is known now, without a request. */
   readonly of: (subject: NotesSubject) => KnownNotes;
+  /** The same for a checked container. Undefined without a newer version. */
+  readonly about: (checked: CheckedContainer) => ContainerNotes | undefined;
   /** Reads the notes that are missing or due, in the background. */
   readonly consider: (subjects: readonly NotesSubject[]) => void;
   /** Resolves when notes that were never read have been read, or in vain; after 15 s at most. */
@@ -37,6 +55,8 @@ export type NotesService = {
 
 type Parts = {
   readonly forges: Forges;
+  /** Besides those that everybody knows. */
+  readonly hosts?: ReadonlyMap<string, ForgeKind>;
   readonly clock: Clock;
   readonly log: Pick<Log, 'debug' | 'warn'>;
   readonly store: SharedRecords<StoredNotes> | undefined;
@@ -49,7 +69,7 @@ type Parts = {
  * after an hour while the newest release is young, because authors edit them, else after a day; failures after 15
  * minutes, doubling to six hours.
  */
-export function createNotes({ forges, clock, log, store, isService }: Parts): NotesService {
+export function createNotes({ forges, hosts = new Map(), clock, log, store, isService }: Parts): NotesService {
   const known = new Map<string, StoredNotes & { readonly bytes: number }>();
   /** The steps of the last check, which are read again when due. */
   let wanted = new Map<string, Wanted>();
@@ -132,12 +152,21 @@ export function createNotes({ forges, clock, log, store, isService }: Parts): No
     return steps;
   }
 
+  function of(subject: NotesSubject): KnownNotes {
+    const wantedStep = wantedOf(subject);
+    if (wantedStep === undefined) return { notes: withoutReading(subject), seenAtMs: undefined };
+    const found = known.get(wantedStep.key);
+    return { notes: found?.notes ?? unread(wantedStep), seenAtMs: found?.seenAtMs ?? clock.nowMs() };
+  }
+
   return {
-    of(subject) {
-      const wantedStep = wantedOf(subject);
-      if (wantedStep === undefined) return { notes: withoutReading(subject), seenAtMs: undefined };
-      const found = known.get(wantedStep.key);
-      return { notes: found?.notes ?? unread(wantedStep), seenAtMs: found?.seenAtMs };
+    hosts: new Map([...hosts, ...commonForges]),
+    of,
+    about({ notesAt, name, engine, image, version, latestVersion, candidate }) {
+      if (notesAt === undefined) return undefined;
+      const found = of(notesAt).notes;
+      const shown = defined({ engine, version, latestVersion, candidate });
+      return { name, image, ...shown, releases: found.releases, summary: summaryOf(found) };
     },
     consider(subjects) {
       const steps = see(subjects);
