@@ -116,7 +116,7 @@ describeInLab('the service behind a proxy that forbids one call', (lab) => {
       expect(told).not.toContain('<h1>');
       const isUp = (await lab.engine.inspect('web'))?.State.Running === true;
       if (moment === 'from its start on') expect(isUp, told).toBe(true);
-      // What is down, or was not done, is said.
+      // A container that is down, or a step that was not done, is told.
       const isDone = first.outcome === 'updated' || (version === 'failing' && first.outcome === 'rolled_back');
       if (!isUp) expect(ready.text, told).toContain('"down"');
       if (permissions[name].needed === 'always' && moment === 'from its start on') {

@@ -92,7 +92,7 @@ const phase = (name: 'stopping' | 'checking health'): ServiceEvent => ({
 });
 const web = 'upkeep_h1_web';
 
-/** What happens to the container `web`, whose entity a person has named, or around it. */
+/** An event in the life of the container `web`, whose entity a person has named, or around it. */
 const rows: readonly {
   readonly what: string;
   readonly happens: (life: Life) => Promise<unknown>;

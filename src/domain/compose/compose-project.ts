@@ -22,7 +22,7 @@ export type ComposeSource =
 /** By absolute path. */
 export type ComposeSources = ReadonlyMap<string, ComposeSource>;
 
-/** What the labels of a container say about its compose project. */
+/** The compose project of a container, as its labels say. */
 export type ComposeProject = {
   readonly name: string;
   /** The project's folder, which relative paths begin at. */

@@ -1,4 +1,4 @@
-/** What holds a newer version back, and the decisions of people about it. */
+/** Reasons that hold a newer version back, and the decisions of people about it. */
 
 import { needsApproval, type Approval, type CandidateKind } from '../image/tag-policy.ts';
 import { isDigest, type Digest } from '../image/image-reference.ts';

@@ -1,4 +1,4 @@
-/** What messages are made of: the facts of a run, of a start and of repairs, and which of them are news. */
+/** The facts of a run, of a start and of repairs that messages are made of, and which of them are news. */
 
 import { keysOfRepaired, type RecoveredTransaction, type RemovedImage, type ScanPurpose } from '../run/event.ts';
 import { entryKeyOf, type ContainerOutcome, type Trigger } from '../run/session.ts';

@@ -1,4 +1,4 @@
-/** What updates leave behind: the version before the last one, containers that are kept, images that nobody needs. */
+/** Remains of finished updates: the version before the last one, containers that are kept, images that nobody needs. */
 
 import { isImageId } from '../check/container-reference.ts';
 import { isAlive, type Container, type ImageSummary, type ContainerSummary } from '../container/container.ts';

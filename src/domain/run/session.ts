@@ -92,7 +92,7 @@ export type Cooldown = { readonly ageMs: number; readonly delayMs: number };
 /** Milliseconds. */
 export type PhaseTimes = Readonly<Partial<Record<UpdatePhase, number>>>;
 
-/** What began a run, and who asked for it where that is known, such as `token backup` or `browser session`. */
+/** The beginning of a run, and who asked for it where that is known, such as `token backup` or `browser session`. */
 type Origin = { readonly trigger: Trigger; readonly by?: string };
 
 /** One run: its outcome per container, in listing order. */

@@ -169,7 +169,7 @@ function withoutSecret(words: string, secret: string): string {
   let shown = isIn ? words.replace(inAnyEncoding(secret), hidden) : words;
   if (secret.length < minEncodedLength) return shown;
   const forms = secret.length < words.length ? formsInBase64(secret) : [];
-  // What surrounds the secret in its base64 text shows parts of its first and last letters.
+  // The base64 text around the secret shows parts of its first and last letters.
   if (forms.length > 0)
     shown = shown.replaceAll(base64Run, (run) => (forms.some((form) => run.includes(form)) ? hidden : run));
   return shown.endsWith('…') ? withoutCutSecret(shown, secret) : shown;

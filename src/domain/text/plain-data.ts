@@ -1,4 +1,4 @@
-/** What JavaScript lacks for maps, lists and records. */
+/** Functions on maps, lists and records that JavaScript lacks. */
 
 /** Makes an entry the newest of a map, and drops the oldest one if the map has more than `max` entries then. */
 export function putNewest<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, max: number): void {

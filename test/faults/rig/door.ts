@@ -15,7 +15,7 @@ export type DoorStrike = {
   readonly change: number;
   /** `kill` ends the helper if there is one, else the service. */
   readonly fault: (kill: () => void) => Fault;
-  /** What must be complete before the inspection: starts of the engine. */
+  /** Starts of the engine, which must be complete before the inspection. */
   readonly restarts?: readonly Promise<unknown>[];
   /**
    * The fault kills dockerd, whose next start stops the surviving containers and leaves `unless-stopped` ones down. All

@@ -57,7 +57,7 @@ describeInLab('a restart with --state-dir', (lab) => {
       expect(ahead.outcome, ahead.reason).toBe('deferred');
       expect(ahead.stderr).toContain('The clock of this machine is ahead of the registry');
     }
-    // What was seen with a wrong clock ends no cooldown either.
+    // A sighting with a wrong clock ends no cooldown either.
     await push('web', { ...webServer('v3'), created: '0001-01-01T00:00:00Z' });
     expect(await update(4, ...kept)).toMatchObject({ outcome: 'deferred' });
     expect(await update(0, ...kept)).toMatchObject({ outcome: 'deferred' });

@@ -31,7 +31,7 @@ import { silentLog } from '../../support/test-log.ts';
 const { HOSTILE_INDEXES = '20', HOSTILE_SEED = '1' } = process.env;
 const inOneRun = 20;
 
-/** What the key has signed. With `nothing`, no signature is needed. */
+/** The part that the key has signed. With `nothing`, no signature is needed. */
 type Signed = 'image' | 'index' | 'nothing';
 
 /** Names of indexes. */

@@ -2,7 +2,7 @@
 export type ModuleText = {
   /** Every specifier of `import … from`, `export … from`, `import '…'` and `import('…')`, in order. */
   readonly specifiers: readonly string[];
-  /** Those of `specifiers` that bring in more than types. */
+  /** The ones of `specifiers` that bring in more than types. */
   readonly loaded: readonly string[];
   /** The text with comments and the contents of strings blanked; code inside `${}` stays. Lines keep their numbers. */
   readonly code: string;

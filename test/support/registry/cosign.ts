@@ -23,7 +23,7 @@ export type CosignKey = {
   readonly hint: string;
 };
 
-/** What differs from a bundle of `cosign sign`. */
+/** The difference from a bundle of `cosign sign`. */
 export type BundleParts = {
   readonly annotations?: object;
   readonly predicateType?: string;

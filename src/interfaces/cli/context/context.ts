@@ -137,7 +137,7 @@ export type PastRun = {
   readonly endedAt: string;
   /** Empty when it is not known. */
   readonly trigger: string;
-  /** Who asked for it; empty if that is not known. */
+  /** The asker; empty if that is not known. */
   readonly by: string;
   readonly durationMs: number | undefined;
   readonly scanned: number;

@@ -6,7 +6,7 @@ import { startDeadline } from '../requests/selection.ts';
 import { knownInventory, type UpdateRuns } from '../service/update-runs.ts';
 import type { HttpParts } from '../service/parts.ts';
 
-/** What widgets and cards for What's Up Docker and Cup ask for, so that they go on working. */
+/** Answers for widgets and cards of What's Up Docker and Cup, so that they go on working. */
 export function compatRoutes({ settings, service, clock }: HttpParts, runs: UpdateRuns): readonly Route[] {
   const shared = { group: 'compat', access: 'api token or password', query: {} } as const;
   const notListed = {

@@ -17,7 +17,7 @@ export type PastRun = Summary & {
   readonly runId: string;
   readonly atMs: number;
   readonly trigger: string;
-  /** Who asked for it; empty if that is not known. */
+  /** The asker; empty if that is not known. */
   readonly by: string;
   readonly durationMs: number | undefined;
   readonly rolledBack: number;

@@ -39,7 +39,7 @@ export function nextRunWords({ nextRunAtMs, scheduleOff }: Status, nowMs: number
   return `Next run ${when(nextRunAtMs, nowMs)}, in ${duration(nextRunAtMs - nowMs)}.`;
 }
 
-/** Who asked for a run: a session, a token, the schedule, the command line. */
+/** The asker of a run: a session, a token, the schedule, the command line. */
 export function askedBy({ by, trigger }: Pick<PastRun, 'by' | 'trigger'>): string {
   return by || (triggerWords[trigger] ?? trigger);
 }
