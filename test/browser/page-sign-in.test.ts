@@ -20,8 +20,8 @@ describeInBrowser('signing in to the page', () => {
     const page = await stage.context.newPage();
     const { hosts, complaints } = watchPage(page);
     await page.goto(stage.service.url);
-    expect(await page.evaluate('document.getElementById("main").inert')).toBe(true);
     await page.locator('#token').waitFor();
+    expect(await page.evaluate('document.getElementById("main").inert')).toBe(true);
     expect(complaints).toEqual([]);
     await signIn(page, 'wrong');
     await page.getByText('That token was not accepted.').waitFor();

@@ -83,15 +83,15 @@ function substitute(inner: Piece, variables: Variables, depth: number): Pieces |
 }
 
 /**
- * The variables of a `.env` file in the form that compose reads; undefined if it is malformed. `outer` has variables that
- * the values may use and that the file does not set.
+ * The variables of a `.env` file in the form that compose reads; undefined if it is malformed. A value may use
+ * variables of `outer` and earlier ones of the file; a name in both is that of `outer`, as for compose.
  */
 export function readEnvFile(
   { file, text }: { readonly file: string; readonly text: string },
   outer: Variables,
 ): ReadonlyMap<string, Pieces> | undefined {
   const values = new Map<string, Pieces>();
-  const known: Variables = (name) => values.get(name) ?? outer(name);
+  const known: Variables = (name) => outer(name) ?? values.get(name);
   const piece = (start: number, end: number): Piece => ({ text: text.slice(start, end), at: { file, offset: start } });
   let next = text.startsWith('\u{feff}') ? 1 : 0;
   while (next < text.length) {
