@@ -42,9 +42,8 @@ const pageOf = ({ machines, beside, others }) => `# Benchmarks
 
 <!-- Written by scripts/benchmarks.mjs from test/bench/results: npm run bench -- --record. -->
 
-Times depend on the machine. Therefore each benchmark alternates Upkeep with a floor: the minimum work for the same
-result. The ratio of the two is the figure to compare. \`test/bench/\` contains the benchmarks with their floors. Figures
-are medians, with their date and the load of the machine at the start, as \`uptime\` shows it.
+Times depend on the machine, so each benchmark of \`test/bench/\` alternates Upkeep with a floor: the minimum work for the same result.
+Compare the ratio of the two. Figures are medians; the load is that of \`uptime\` at the start.
 
 ${machines.map((machine) => `- ${machine}`).join('\n')}
 
@@ -56,12 +55,10 @@ ${beside.join('\n')}
 
 The floors:
 
-- a start of Upkeep, or of the service until it is ready: a start of Node with an empty program
-- a check: the time of a single request, times the number of batches of parallel requests
-- the downtime of an update: a stop of one existing container and a start of another
-- an update with notifications: the same update without them
-- four engines while a fifth has a fault: the same update by a service without the fifth
-- a check of one engine while 99 are unreachable: the same check by a service with one other engine
+- a start, or the service until it is ready: Node with an empty program
+- a check: one request, times the batches of parallel requests
+- downtime: a stop of one container and a start of another
+- notifications, a faulty fifth engine, 99 unreachable engines: the same without them
 
 ## Others
 

@@ -27,38 +27,31 @@ const introduction = `# Reliability, measured
 
 <!-- Written by scripts/reliability.mjs from test/faults/results: run a campaign with --record, then npm run docs. -->
 
-These campaigns break updates on purpose and count the containers that are lost.
-
-A **point** is one state-changing call of an update, and one way in which it fails. The calls come from an
-undisturbed run, so a new call in the code adds points. After each point Upkeep is started once more. A
-container counts as **lost** unless:
+These campaigns break updates on purpose, and count the containers that are lost. A **point** is one changing call of an update and one
+way in which it fails; the calls come from an undisturbed run, so new code adds points. After each point Upkeep is started once more. A
+container is **lost** unless:
 
 - it exists exactly once under its name, and runs if it ran before
-- it has the old version, or the new version after its health check
+- it has the old version, or the new one after its health check
 - it has its restart policy, ports, volumes and networks
 - it never ran twice at the same time
 - a second start finds nothing to repair
 
-Some campaigns have other points:
-
-| campaign | a point is | and must show |
+| campaign | other points | must show |
 | --- | --- | --- |
-| G | a race: two to five instances (updaters, services, recoveries) start together or at a call of the first one, which is killed in one race of three | without a kill exactly one instance reports the update, otherwise at most one; no other reports a failure; nothing is left to repair |
-| J | another tool that interferes: \`docker system prune --all\`, for example, removes both containers, their networks and the old image between stop and start | the old container [is recreated](how-an-update-is-made.md#its-limits) |
-| K | a clock that is wrong by an hour or ten years, at some moment | the rule above |
-| L | one update of a soak: containers of all policies, with volumes, ports and networks, over five releases. One process of the service runs three of them; during the other two, the service is killed every few seconds, and the engine sometimes | heap, memory and descriptors do not grow; after each release, each setting and a file in each volume is right |
-| M | a kill after a call, and a change by a person before the next start: stop, new policy, rename, remove, recreate, prune, compose down and up, another updater | the person's change stays; nothing is lost or runs twice; the report is true |
-| N | a forged journal, made from the labels of a real update | no other container changes, and the real interrupted update is repaired |
-| Z | for comparison: an updater that removes the old container first, with the same faults | |
+| G | two to five instances start together or at a call of the first one; in one race of three the first is killed | at most one reports the update, and without a kill exactly one; no failure; nothing left to repair |
+| J | another tool interferes: \`docker system prune --all\` removes both containers, networks and the old image, for example | the old container [is created again](how-an-update-is-made.md#limits) |
+| K | a clock that is wrong by an hour or ten years | the rule above |
+| L | a soak over five releases: one service runs three; during two it is killed every few seconds, and the engine sometimes | heap, memory and descriptors do not grow; settings and volumes stay right |
+| M | a person or tool changes the container between the kill and the next start | the change stays; nothing is lost or runs twice; the report is true |
+| N | a forged journal, from the labels of a real update | no other container changes, and the real update is repaired |
+| Z | for comparison: an updater that removes the old container first | |
 
-Repeat a point with the arguments that a failure prints:
+"By the engine" counts containers that a crash of the engine leaves stopped, with and without Upkeep: Docker does so with every policy but
+\`always\`. Repeat a point with the arguments that a failure prints:
 
     npm run test:faults -- --campaign A --shape "host network" --point "killed after 7"
     npm run test:faults -- --campaign G --shape "a group of two" --seed 17 --rounds 1
-
-"By the engine" counts containers that a crash of the engine leaves stopped, with and without Upkeep: Docker
-does so with every policy but \`always\`, if no update was in progress. Misbehaving registries have tests
-instead of a campaign: [failures.md](failures.md).
 `;
 
 function campaignTable(rows) {
@@ -71,22 +64,25 @@ function campaignTable(rows) {
 }
 
 function shapeTable(rows) {
-  const groups = groupBy(rows, ({ shape }) => shape);
-  const letters = [...new Set(rows.map(({ campaign }) => campaign))].sort((one, other) => one.localeCompare(other));
-  const lines = [...groups].map(([shape, group]) => [
-    shape,
-    ...letters.map((letter) => {
-      const own = group.filter(({ campaign }) => campaign === letter);
-      return own.length === 0 ? '' : `${sum(own, 'lost')} of ${sum(own, 'points')}`;
-    }),
-  ]);
-  return table('Lost, by shape', ['Shape', ...letters], lines);
+  const ours = rows.filter(({ campaign }) => campaign !== comparison);
+  const shapes = [...groupBy(ours, ({ shape }) => shape)].map(([shape, group]) => {
+    const lost = sum(group, 'lost');
+    return `${shape} (${sum(group, 'points')}${lost === 0 ? '' : `, ${lost} LOST`})`;
+  });
+  return `## Shapes of containers\n\nWith the points of each, of which ${sum(ours, 'lost')} lost a container: ${shapes.join('; ')}.\n`;
 }
+
+/** The campaign of an updater that is not ours. */
+const comparison = 'Z';
 
 function mutationTable(rows) {
   if (rows.length === 0) return '';
-  const lines = rows.map(({ mutation, points }) => [mutation, points]);
-  return table('Mutations of the protocol', ['Mutation', 'Points and tests broken, in memory'], lines);
+  const broken = rows.map(({ points }) => points);
+  return `## Mutations of the protocol
+
+To show that points and tests notice a mistake, ${rows.length} parts of the protocol are left out, one at a time. Each breaks ${Math.min(...broken)} to
+${Math.max(...broken)} of them, so none goes unnoticed: \`test/faults/results/mutations.json\`.
+`;
 }
 
 function swarmTable(rows) {
@@ -96,9 +92,8 @@ function swarmTable(rows) {
     ...[engine, cases, untrue],
     ...words.map((word) => outcomes[word] ?? 0),
   ]);
-  const intro = `Services of a swarm of three nodes are updated to good and bad versions, with updates of all orders and failure actions,
-while nodes and the registry are lost: \`npm run test:swarm -- --cases 200\`. A report is untrue if it contradicts the
-tasks, which are read for some seconds after it.
+  const intro = `Services on three nodes are updated to good and bad versions, with all orders and failure actions, while nodes and the registry are lost
+(\`npm run test:swarm -- --cases 200\`). A report is untrue if the tasks of the next seconds contradict it.
 `;
   return table('Services of a swarm', ['Engine', 'Cases', 'Untrue', ...words], lines, intro);
 }

@@ -18,7 +18,7 @@ describe('notificationsPage()', () => {
       const [, section = ''] = page.split(`### ${title}\n`);
       const [text = ''] = section.split('\n### ');
       expect(text).toContain(`\n    ${example}\n`);
-      for (const key of Object.keys(parameters)) expect(text).toContain(`| \`${key}\``);
+      for (const key of Object.keys(parameters)) expect(text).toContain(`- \`${key}\``);
     }
     const anchors = [...page.matchAll(/^### (.*)$/gm)].map(([, title = '']) =>
       title

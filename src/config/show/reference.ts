@@ -8,95 +8,164 @@ import { optionEntries } from '../table/options.ts';
 /** The complete `docs/configuration.md` in Markdown. */
 export function configurationPage(): string {
   // The keys of the object are the type's members.
-  const groups = Object.keys(optionGroups) as OptionGroup[];
+  const groups = (Object.keys(optionGroups) as OptionGroup[]).filter((group) => group !== 'accepted');
   return [
-    introduction,
-    ...groups.flatMap((group) => [`## ${optionGroups[group]}`, tableOfGroup(group)]),
+    introduction(),
+    ...groups.flatMap(sectionOf),
+    `## ${optionGroups.accepted}`,
+    ...leftOvers(
+      listed.filter(({ withoutEffect }) => withoutEffect !== undefined),
+      ({ withoutEffect = '' }) => withoutEffect,
+    ),
     labelIntroduction,
-    table(['Label', 'Drop-in alias', 'Meaning', 'Example'], labelRows()),
+    labelsLikeOptions(),
+    listOf(ownLabelRows()),
     'Labels of other tools:',
-    table(['Label', 'Meaning'], foreignLabelRows()),
-    '## Exit codes',
-    tableOfExitCodes(),
+    listOf(foreignLabelRows()),
+    exitCodes,
   ]
     .join('\n\n')
     .concat('\n');
 }
 
-const introduction = `# Configuration
+const listed = optionEntries.map(([, option]) => option).filter(({ internal }) => internal !== true);
+
+function introduction(): string {
+  const flagOnly = listed.filter((option) => option.flag !== undefined && variablesOf(option).length === 0);
+  return `# Configuration
 
 <!-- Written by scripts/docs.mjs from src/config/table/ and src/domain/settings/table/: change it there. -->
 
-A flag overrides its \`UPKEEP_*\` variable. The \`UPKEEP_*\` variable overrides the \`WATCHTOWER_*\` variable of the same meaning, which overrides the default. An empty variable counts as absent. \`WATCHTOWER_*\` variables exist so that a Watchtower setup works without changes; a log line at the start lists the variables in use.
+Set an option as a flag, or as a variable: \`--stop-timeout 1m\` is \`UPKEEP_STOP_TIMEOUT=1m\`, or \`WATCHTOWER_STOP_TIMEOUT=1m\` as before with Watchtower. Other names are in the lists. A flag counts before a variable, \`UPKEEP_*\` before \`WATCHTOWER_*\`, and an empty variable counts as absent. The default is in parentheses; without one, an option is off or empty. These are flags only: ${flagOnly.map((option) => code(`--${option.flag}`)).join(', ')}.
 
-- Booleans: \`true\`, \`t\`, \`1\`, \`yes\`, \`on\`, \`false\`, \`f\`, \`0\`, \`no\`, \`off\`, in any case. On the command line \`--cleanup\`, \`--cleanup=false\` and \`--no-cleanup\`.
-- Durations: \`300ms\`, \`1.5s\`, \`1m30s\`, \`2h\`, \`3d\`, \`1w\`. A number without a unit means seconds.
-- Lists: separated by commas or spaces; a flag may also be repeated.
-- Quotation marks around a whole value count as not written, because compose passes them on (\`- UPKEEP_SCOPE="nas"\`). Around a secret they are named in a warning. In a template they count.
+- **Yes or no:** \`true\`, \`t\`, \`1\`, \`yes\`, \`on\`, \`false\`, \`f\`, \`0\`, \`no\`, \`off\`, in any case. As flags: \`--cleanup\`, \`--cleanup=false\`, \`--no-cleanup\`.
+- **Durations:** \`300ms\`, \`1.5s\`, \`1m30s\`, \`2h\`, \`3d\`, \`1w\`. A plain number means seconds.
+- **Lists:** separate items by commas or spaces, or repeat the flag.
+- **Quotation marks** around a whole value are dropped, because compose passes them on (\`- UPKEEP_SCOPE="nas"\`). Around a secret they also cause a warning. In a template they count.
 
-Upkeep reports all invalid options together and does not start. It warns about unknown \`UPKEEP_*\` and \`WATCHTOWER_*\` variables.`;
+With an invalid value Upkeep does not start, and names all faults at once. It warns about unknown \`UPKEEP_*\` and \`WATCHTOWER_*\` variables. \`upkeep COMMAND --help\` lists the options of a command, and \`upkeep config --changed\` those that you have set.`;
+}
 
 const labelIntroduction = `## Labels of containers
 
-Labels set options for one container. \`${ownPrefix}*\` overrides the drop-in alias \`${dropInPrefix}*\`. Booleans have the same values as for options; an empty \`monitor-only\` or \`no-pull\` is false. Quotation marks around a value count as not written, except for commands. Unknown labels with these prefixes, and labels with an invalid value, are ignored with a warning, except that an invalid \`enable\` counts as false, an invalid \`monitor-only\` or \`no-pull\` as true, and that \`window\`, \`cooldown-delay\`, \`policy\`, \`tag-include\`, \`tag-exclude\`, \`approve\`, \`verify\` and \`verify-annotation\` then hold updates back, of the container's own tag too. For labels that come from the image, only [a safe subset](security.md#labels-of-images) counts.`;
+A label sets an option for one container: \`${ownPrefix}enable=false\`. Watchtower's prefix \`${dropInPrefix}\` works too; \`${ownPrefix}\` counts first. Values are written as for options.
 
-function tableOfExitCodes(): string {
-  return table(
-    ['Code', 'Meaning'],
+Upkeep ignores an unknown label or an invalid value, with a warning. Labels that restrain updates are safer than that: an invalid \`enable\` counts as false, an invalid \`monitor-only\` or \`no-pull\` as true (an empty one as false), and with an invalid \`window\`, \`cooldown-delay\`, \`policy\`, \`tag-include\`, \`tag-exclude\`, \`approve\`, \`verify\` or \`verify-annotation\` the container is not updated. Of the labels in an image, only [a safe subset](security.md#labels-of-images) counts.`;
+
+const exitCodes = `## Exit codes
+
+${table(
+  ['Code', 'Meaning'],
+  [
+    ['0', 'Done'],
     [
-      ['0', 'Done'],
-      [
-        '1',
-        'A container failed or was rolled back, the engine or the service cannot be used, a service cannot start with a value, or the output cannot be written',
-      ],
-      ['2', 'The command line, or a value of an option or variable, is wrong'],
-      ['3', 'Nothing failed, but something could not be checked or rolled back, or a repair is pending'],
-      ['10', `${code('upkeep check --exit-code')}: updates are available`],
-      ['130', 'Ended by Ctrl-C, at a safe point of the update'],
-      ['141', 'The reader of the output has closed it: `upkeep events` with `head`'],
-      ['129, 143', 'The same as 130, by SIGHUP or SIGTERM; the service itself ends with 0'],
+      '1',
+      'A container failed or was rolled back; the engine or the service cannot be used; a service cannot start with a value; or the output cannot be written',
     ],
-  );
+    ['2', 'Wrong command line, or a wrong value of an option or variable'],
+    ['3', 'Nothing failed, but something could not be checked or rolled back, or a repair is pending'],
+    ['10', '`upkeep check --exit-code`: updates are available'],
+    ['129, 130, 143', 'Ended by SIGHUP, Ctrl-C or SIGTERM at a safe point; the service ends with 0'],
+    ['141', 'The reader of the output closed it, as `head` does'],
+  ],
+)}`;
+
+function sectionOf(group: OptionGroup): readonly string[] {
+  const options = listed.filter((option) => option.group === group);
+  const usual = usualCommands(options);
+  const items = options
+    .filter(({ deprecated }) => deprecated === undefined)
+    .map((option) => `- ${nameCell(option)}${defaultNote(option)}: ${meaningCell(option, usual)}`);
+  const old = options.filter(({ deprecated }) => deprecated !== undefined);
+  return [
+    `## ${optionGroups[group]}`,
+    items.join('\n'),
+    ...leftOvers(old, ({ deprecated = '' }) => `deprecated, ${deprecated}`),
+  ];
 }
 
-function tableOfGroup(group: OptionGroup): string {
-  const rows = optionEntries
-    .map(([, option]) => option)
-    .filter((option) => option.group === group)
-    .map((option) => [
-      flagText(option) && code(flagText(option)),
-      variableCell(option),
-      defaultText(option),
-      meaningCell(option),
-      exampleCell(option),
-    ]);
-  return table(['Flag', 'Variables', 'Default', 'Meaning', 'Example'], rows);
+function defaultNote(option: Option): string {
+  const text =
+    option.kind === 'boolean' && option.default && option.defaultMeaning === undefined ? 'on' : defaultText(option);
+  return text === 'false' || text === 'none' ? '' : ` (${text})`;
 }
 
-function variableCell(option: Option): string {
-  return variablesOf(option)
-    .map(({ name }) => code(name))
+/** The commands of most options of a group. */
+function usualCommands(options: readonly Option[]): string {
+  const counts = grouped(options, commandsOf);
+  return [...counts].toSorted(([, one], [, other]) => other.length - one.length)[0]?.[0] ?? everyCheck;
+}
+
+function grouped(
+  options: readonly Option[],
+  keyOf: (option: Option) => string,
+): ReadonlyMap<string, readonly Option[]> {
+  const keys = new Set(options.map((option) => keyOf(option)));
+  return new Map([...keys].map((key) => [key, options.filter((option) => keyOf(option) === key)]));
+}
+
+/** The commands of an option; one text for all options that `run`, `check` and `update` take. */
+function commandsOf({ commands }: Option): string {
+  return commandsWithAnEngine.every((name) => commands.includes(name)) ? everyCheck : commands.join(', ');
+}
+
+const commandsWithAnEngine = ['run', 'check', 'update'] as const;
+const everyCheck = commandsWithAnEngine.join(', ');
+
+function nameCell(option: Option): string {
+  return [flagText(option), ...unusualVariables(option)]
+    .filter((name) => name !== '')
+    .map(code)
     .join(' ');
 }
 
-function meaningCell(option: Option): string {
-  const { meaning, deprecated, withoutEffect } = option;
-  const missing = commandsWithAnEngine.filter((name) => !option.commands.includes(name));
-  const where = missing.length === 0 ? '' : ` (${option.commands.join(', ')})`;
-  const notes = [
-    ...(deprecated === undefined ? [] : [`. Deprecated: ${deprecated}`]),
-    ...(withoutEffect === undefined ? [] : [`. No effect: ${withoutEffect}`]),
-  ];
-  return `${meaning}${where}${notes.join('')}`;
+/** The variables whose names do not follow from the flag, without their Watchtower names. */
+function unusualVariables(option: Option): readonly string[] {
+  const usual = option.flag?.replaceAll('-', '_').toUpperCase();
+  return variablesOf(option)
+    .filter(({ name, alias }) => !alias && name !== `UPKEEP_${usual}`)
+    .map(({ name }) => name);
 }
 
-/** An option of all these commands is shown without a list of commands. */
-const commandsWithAnEngine = ['run', 'check', 'update'] as const;
+/** Only options of few commands name them: the help of each command has all. */
+function meaningCell(option: Option, usual: string): string {
+  const { meaning, kind, example, commands } = option;
+  const named = commands.length > 2 || commandsOf(option) === usual ? '' : ` (${commands.join(', ')})`;
+  const tells = kind === 'list' || kind === 'parsed' || kind === 'text';
+  const shown = tells && option.flag !== undefined && !/^(?:\/|https?:)/.test(example) && !meaning.includes(example);
+  return `${meaning}${shown ? `. Example: ${code(example)}` : ''}${named}`;
+}
 
-function exampleCell(option: Option): string {
-  if (option.flag === undefined) return code(`${variablesOf(option)[0]?.name ?? ''}=${option.example}`);
-  if (option.kind !== 'boolean') return code(`--${option.flag} ${option.example}`);
-  return code(option.default ? `--${option.flag}=false` : `--${option.flag}`);
+/** Flags that have the same remark, in one line for each remark. */
+function leftOvers(options: readonly Option[], remarkOf: (option: Option) => string): readonly string[] {
+  const lines = [...grouped(options, remarkOf)].map(
+    ([remark, group]) => `- ${group.map(nameOf).join(', ')}: ${remark}`,
+  );
+  return lines.length === 0 ? [] : [lines.join('\n')];
+}
+
+function nameOf(option: Option): string {
+  const others = unusualVariables(option).map(code).join(', ');
+  if (option.flag === undefined) return others;
+  return `${code(`--${option.flag}`)}${others === '' ? '' : ` (${others})`}`;
+}
+
+/** The labels of which nothing but their option is to be told. */
+function labelsLikeOptions(): string {
+  const names = labelTable.flatMap(({ name, meaning }) => {
+    const [, flag, note = ''] = likeAnOption.exec(meaning) ?? [];
+    if (flag === undefined) return [];
+    return `${code(ownPrefix + name)}${flag === name ? '' : ` (${code(`--${flag}`)})`}${note === '' ? '' : ` (${note})`}`;
+  });
+  return `Like the option of the same name: ${names.join(', ')}.`;
+}
+
+const likeAnOption = /^Like --(\S+), for this container(?:; (.*))?$/;
+
+function ownLabelRows(): readonly (readonly string[])[] {
+  return labelTable
+    .filter(({ meaning }) => !likeAnOption.test(meaning))
+    .map(({ name, meaning, example }) => [code(`${ownPrefix}${name}=${example}`), meaning]);
 }
 
 /** The rows of all our labels: label, alias, meaning, example. */
@@ -140,12 +209,15 @@ function code(text: string): string {
   return `\`${text}\``;
 }
 
-/** A table with padded columns, as the formatter requires. */
+function listOf(rows: readonly (readonly string[])[]): string {
+  return rows.map(([name = '', meaning = '']) => `- ${name}: ${meaning}`).join('\n');
+}
+
 function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [header, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', String.raw`\|`)));
-  const widths = header.map((_, column) => Math.max(3, ...all.map((row) => row[column]?.length ?? 0)));
-  const line = (row: readonly string[]) =>
-    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
-  const [first = [], ...rest] = all;
-  return [line(first), line(widths.map((width) => '-'.repeat(width))), ...rest.map(line)].join('\n');
+  const all = [
+    header,
+    header.map(() => '---'),
+    ...rows.map((row) => row.map((cell) => cell.replaceAll('|', String.raw`\|`))),
+  ];
+  return all.map((row) => `| ${row.join(' | ')} |`).join('\n');
 }
