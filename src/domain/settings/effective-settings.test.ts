@@ -28,4 +28,13 @@ describe('effectiveSettings()', () => {
     expect(effectiveSettings(settings, { ...silent, cooldownMs: 0 }).cooldownMs).toBe(0);
     expect(effectiveSettings(settings, { ...silent, cooldownMs: 9000 }).cooldownMs).toBe(9000);
   });
+
+  test('the label data-max-size lowers the option, and cannot raise it', () => {
+    const settings = { ...defaultSettings, dataMaxBytes: 5000 };
+    expect(effectiveSettings(settings, { ...silent, dataMaxBytes: 400 }).dataMaxBytes).toBe(400);
+    expect(effectiveSettings(settings, { ...silent, dataMaxBytes: 9000 }).dataMaxBytes).toBe(5000);
+    expect(
+      effectiveSettings({ ...settings, labelTakesPrecedence: true }, { ...silent, dataMaxBytes: 9000 }),
+    ).toHaveProperty('dataMaxBytes', 5000);
+  });
 });

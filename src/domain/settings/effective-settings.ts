@@ -32,7 +32,7 @@ import { editDistance, nearest } from '../text/name-pattern.ts';
 
 /**
  * The settings for one container: its labels over the options. The table defines for each label whether it overrides
- * its option, or can only add a restriction unless labels take precedence. Missing settings stay absent.
+ * its option, lowers it, or can only add a restriction unless labels take precedence. Missing settings stay absent.
  */
 export function effectiveSettings<Settings extends Partial<ServiceSettings>>(
   settings: Settings,
@@ -42,11 +42,21 @@ export function effectiveSettings<Settings extends Partial<ServiceSettings>>(
   for (const [key, { label }] of labelledEntries) {
     const value = labelValues[key];
     if (value === undefined || !Object.hasOwn(settings, key)) continue;
-    const isRestraint = label.effect === 'restrains' && settings.labelTakesPrecedence !== true;
-    effective[key] = isRestraint ? settings[key] === true || value === true : value;
+    effective[key] = combined(label.effect, settings[key], value, settings.labelTakesPrecedence === true);
   }
   // `OptionLabel` guarantees that a label's value has the type of its option.
   return effective as Settings;
+}
+
+function combined(
+  effect: 'overrides' | 'restrains' | 'lowers',
+  option: unknown,
+  label: unknown,
+  labelTakesPrecedence: boolean,
+): unknown {
+  if (effect === 'lowers') return Math.min(Number(option), Number(label));
+  if (effect === 'restrains' && !labelTakesPrecedence) return option === true || label === true;
+  return label;
 }
 
 /** The user's settings after flags, environment and defaults. They are the same for every run of the process. */

@@ -13,6 +13,8 @@ type Row = {
   readonly tooLong?: unknown;
   /** The value of the bad text; by default none. */
   readonly unreadable?: boolean;
+  /** Whether a text that cannot be read holds updates back. */
+  readonly holds?: true;
   /** Value of a drop-in label with that text, if it differs. */
   readonly dropIn?: unknown;
 };
@@ -45,6 +47,17 @@ const rows: Readonly<Record<LabelName, Row>> = {
   'no-restart': { text: '1', expected: true, of: (wishes) => wishes.noRestart, bad: 'maybe' },
   'start-first': { text: 'f', expected: false, of: (wishes) => wishes.startFirst, bad: 'maybe' },
   'keep-old': { text: '2d', expected: 172_800_000, of: (wishes) => wishes.keepOldMs, bad: 'long' },
+  data: {
+    text: 'Volumes',
+    expected: { kind: 'volumes' },
+    of: (wishes) => wishes.data,
+    bad: '/data, config',
+    holds: true,
+  },
+  'data-max-size': { text: '500 MB', expected: 5e8, of: (wishes) => wishes.dataMaxBytes, bad: '500' },
+  'data-timeout': { text: '2m', expected: 120_000, of: (wishes) => wishes.dataTimeoutMs, bad: 'long' },
+  'data-keep': { text: '2d', expected: 172_800_000, of: (wishes) => wishes.dataKeepMs, bad: 'long' },
+  'data-shared': { text: 'yes', expected: true, of: (wishes) => wishes.dataShared, bad: 'maybe' },
   'update-auto-remove': { text: 'T', expected: true, of: (wishes) => wishes.updateAutoRemove, bad: 'maybe' },
   'depends-on': { text: 'db, /cache', expected: ['db', 'cache'], of: (wishes) => wishes.dependsOn, bad: 'a b' },
   scope: { text: 'blue', expected: 'blue', of: (wishes) => wishes.scope, tooLong: '…' },
@@ -152,7 +165,7 @@ describe.each(labelNames)('the label %s', (name) => {
       for (const prefix of [ownPrefix, dropInPrefix]) {
         const { said, warnings } = read({ [prefix + name]: text });
         expect(said).toBe(row.unreadable);
-        const holds = name === 'cooldown-delay' ? 'holds updates back' : 'is ignored';
+        const holds = name === 'cooldown-delay' || row.holds === true ? 'holds updates back' : 'is ignored';
         const effect = row.unreadable === undefined ? holds : `counts as ${String(row.unreadable)}`;
         expect(warnings).toEqual([expect.stringContaining(`Label "${prefix}${name}" ${effect}: `)]);
       }
@@ -170,7 +183,8 @@ describe.each(labelNames)('the label %s', (name) => {
     for (const prefix of [ownPrefix, dropInPrefix]) {
       const { said, warnings } = read({ [prefix + name]: 'x'.repeat(40_000) });
       expect(said).toEqual(row.tooLong);
-      const effect = row.tooLong === undefined ? 'is ignored' : 'counts as a restriction';
+      const ignored = row.holds === true ? 'holds updates back' : 'is ignored';
+      const effect = row.tooLong === undefined ? ignored : 'counts as a restriction';
       expect(warnings).toEqual([expect.stringContaining(`Label "${prefix}${name}" ${effect}: `)]);
     }
   });

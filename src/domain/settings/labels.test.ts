@@ -16,6 +16,11 @@ const nothing: LabelValues = {
   updateAutoRemove: undefined,
   startFirst: undefined,
   keepOldMs: undefined,
+  data: undefined,
+  dataShared: undefined,
+  dataMaxBytes: undefined,
+  dataTimeoutMs: undefined,
+  dataKeepMs: undefined,
   dependsOn: undefined,
   scope: undefined,
   stopSignal: undefined,
@@ -281,6 +286,11 @@ describe('readLabels() of what a container has from its image', () => {
     'upkeep.update-auto-remove': 'true',
     'upkeep.start-first': 'true',
     'upkeep.keep-old': '1d',
+    'upkeep.data': 'volumes',
+    'upkeep.data-shared': 'true',
+    'upkeep.data-max-size': '1MB',
+    'upkeep.data-timeout': '1m',
+    'upkeep.data-keep': '1d',
     'upkeep.depends-on': 'db',
     'upkeep.scope': 'blue',
     'upkeep.stop-signal': 'INT',
@@ -355,6 +365,8 @@ describe('readLabels() of a duration that is too long', () => {
     ['health-timeout', '9'.repeat(60), 'gateTimeoutMs', 3_600_000],
     ['cooldown-delay', '366d', 'cooldownMs', 365 * 86_400_000],
     ['keep-old', '100w', 'keepOldMs', 90 * 86_400_000],
+    ['data-keep', '91d', 'dataKeepMs', 90 * 86_400_000],
+    ['data-timeout', '2h', 'dataTimeoutMs', 3_600_000],
   ] as const)('takes %s=%s for the longest there is, and says so', (name, text, field, expected) => {
     const { wishes, warnings } = readLabels({ [`upkeep.${name}`]: text });
     expect(wishes[field]).toBe(expected);

@@ -111,6 +111,7 @@ const unsealed = journalKeys('without its seal it is reported, left and repaired
 const reach = none('who reaches the API and how, not what is done there');
 const reading = none('of commands that only read');
 const printing = none('what is printed, not what is done');
+const copied = none('a step of the transaction, which the campaigns of test/faults show');
 const telling = none('who is told, and how, not what is done');
 // The keys of the object that defines the type.
 const tellings = Object.fromEntries(Object.keys(notificationOptions).map((key) => [key, telling] as const)) as Readonly<
@@ -171,6 +172,12 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   noRestart: unstarted,
   rollingRestart: oneByOne,
   keepOldMs: keepOld('is stopped, has no policy, and is nothing that anybody watches'),
+  data: copied,
+  dataFolders: copied,
+  dataMaxBytes: copied,
+  dataTimeoutMs: copied,
+  dataKeepMs: copied,
+  dataImage: copied,
   cleanup: update('--cleanup removes the image that nothing uses any more, and no other'),
   removeVolumes: volumes('gives the new container fresh anonymous volumes, and removes the old; named ones stay'),
   disableMemorySwappiness: limits,
@@ -311,6 +318,11 @@ export const effectsOfLabels: Readonly<Record<LabelName, Effect>> = {
   'health-probe': starting('nothing is begun where the probe of a label cannot be asked'),
   notify: telling,
   'keep-old': keepOld('goes when its time is over, by whichever run comes next'),
+  data: copied,
+  'data-shared': copied,
+  'data-max-size': copied,
+  'data-timeout': copied,
+  'data-keep': copied,
   'lifecycle.pre-check': moments,
   'lifecycle.pre-update': moments,
   'lifecycle.post-update': moments,

@@ -199,7 +199,7 @@ export function cleanPath(path: string): string {
 /**
  * Docker 28 does not show the name of an anonymous volume without a source in `Binds`; its folder contains the name.
  */
-function volumeName({ Name, Source }: MountPoint): string | undefined {
+export function volumeName({ Name, Source }: MountPoint): string | undefined {
   return Name || /\/([0-9a-f]{64})\/_data$/.exec(Source ?? '')?.[1];
 }
 

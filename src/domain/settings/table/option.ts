@@ -133,9 +133,9 @@ export type OptionLabel<Value> = Pick<DeclaredLabel<Value>, 'name' | 'value' | '
   Partial<Pick<DeclaredLabel<Value>, 'meaning' | 'example'>> & {
     /**
      * `overrides`: the label takes precedence. `restrains`: the label can add a restriction, and can remove one only
-     * with `label-take-precedence`.
+     * with `label-take-precedence`. `lowers`: the smaller of the two numbers counts.
      */
-    readonly effect: 'overrides' | 'restrains';
+    readonly effect: 'overrides' | 'restrains' | 'lowers';
     /** Completes the meaning that comes from the option: `0 for none`. */
     readonly note?: string;
   };
@@ -143,6 +143,7 @@ export type OptionLabel<Value> = Pick<DeclaredLabel<Value>, 'name' | 'value' | '
 export const optionGroups = {
   selection: 'Selection',
   update: 'Updates',
+  data: 'Data of containers',
   hooks: 'Lifecycle hooks',
   when: 'Schedule',
   state: 'State',

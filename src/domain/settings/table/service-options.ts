@@ -1,4 +1,5 @@
 import { checkOptions, selectionRules } from './check.ts';
+import { dataOptions } from './data.ts';
 import { hookRules, healthOptions, updateRules } from './update.ts';
 import type { ValuesOf, ServiceOption, DeclaredLabel, OptionLabel } from './option.ts';
 import { tagRules, holdingBackRules, notesRules } from './versions.ts';
@@ -13,6 +14,7 @@ export const serviceOptions = {
   ...notesRules,
   ...healthOptions,
   ...updateRules,
+  ...dataOptions,
   ...hookRules,
 } as const;
 
@@ -107,6 +109,14 @@ export const containerLabels = {
     fromImage: 'ignored',
     meaning: 'Form of the tags in that repository, if it is not the version with or without v',
     example: 'photos@{version}',
+  },
+  dataShared: {
+    name: 'data-shared',
+    value: kinds.booleanValue,
+    fromImage: 'ignored',
+    meaning:
+      'true: its data may be copied and put back while other running containers with this label write to the same volume or folder',
+    example: 'true',
   },
   /** Names of the targets that get messages; empty: none. */
   notify: {

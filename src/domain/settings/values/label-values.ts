@@ -75,6 +75,27 @@ export const keepTime: ValueKind<number> = {
   ...duration({ bareUnit: 's', months: true }, maxKeepMs),
 };
 
+/** The data of a container that an update copies. Paths are in the container, without a slash at their end. */
+export type DataChoice =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'volumes' }
+  | { readonly kind: 'paths'; readonly paths: readonly string[] };
+
+/** An owner who asks for a copy must not get an update without one, so an unreadable label holds updates back. */
+export const dataChoice: ValueKind<DataChoice> = {
+  accepted: 'none, volumes, or at most 50 absolute paths in the container, separated by commas',
+  parse: parseDataChoice,
+  print: (choice) => (choice.kind === 'paths' ? choice.paths.join(',') : choice.kind),
+  holdsUnreadable: true,
+};
+
+/** Bytes, in decimal or binary units. */
+export const byteSize: ValueKind<number> = {
+  accepted: 'a size such as 500MB, 10GB or 1.5TiB',
+  parse: parseSize,
+  print: printSize,
+};
+
 export const recipients: ValueKind<readonly string[]> = {
   accepted: 'names of targets separated by commas, or off',
   parse: readRecipients,
@@ -150,6 +171,44 @@ export const userId: ValueKind<number> = {
   parse: (text) => (/^\d{1,10}$/.test(text) && Number(text) <= 2_147_483_647 ? Number(text) : undefined),
   ignoredDropInValue: '0',
 };
+
+const maxPaths = 50;
+
+function parseDataChoice(text: string): DataChoice | undefined {
+  const word = text.toLowerCase();
+  if (word === 'none' || word === 'volumes') return { kind: word };
+  const paths = text.split(',').flatMap((item) => item.trim().replace(/(?<=.)\/+$/, '') || []);
+  const isPath = (path: string) => /^(?:\/(?!\.{1,2}(?:\/|$))[^/\p{Cc}]+)+$/u.test(path);
+  if (paths.length === 0 || paths.length > maxPaths || !paths.every(isPath)) return undefined;
+  return { kind: 'paths', paths: [...new Set(paths)] };
+}
+
+const sizeUnits: ReadonlyMap<string, number> = new Map([
+  ['kb', 1e3],
+  ['mb', 1e6],
+  ['gb', 1e9],
+  ['tb', 1e12],
+  ['kib', 2 ** 10],
+  ['mib', 2 ** 20],
+  ['gib', 2 ** 30],
+  ['tib', 2 ** 40],
+]);
+
+function parseSize(text: string): number | undefined {
+  const [, count = '', unit = ''] = /^(\d{1,9}(?:\.\d{1,6})?) ?([a-z]{2,3})$/.exec(text.toLowerCase()) ?? [];
+  const bytes = Math.round(Number(count) * (sizeUnits.get(unit) ?? Number.NaN));
+  return bytes > 0 && Number.isSafeInteger(bytes) ? bytes : undefined;
+}
+
+/** The shortest exact text, with at most three decimals: every number of bytes has one in kB. */
+function printSize(bytes: number): string {
+  const names = [...sizeUnits].flatMap(([unit, size]) => {
+    const count = bytes / size;
+    const name = unit.toUpperCase().replace('KB', 'kB').replace('IB', 'iB');
+    return Number.isInteger(count * 1000) && (count >= 1 || size === 1000) ? [`${count}${name}`] : [];
+  });
+  return names.toSorted((one, other) => one.length - other.length)[0] ?? `${bytes / 1000}kB`;
+}
 
 function duration(grammar: DurationGrammar, atMostMs: number) {
   return {
