@@ -84,6 +84,23 @@ export type MountPoint = Open & {
   readonly RW?: boolean;
 };
 
+/** A volume or folder of a container that an update copies. */
+export type DataItem = {
+  /** In the container, sorted. */
+  readonly paths: readonly string[];
+  /** An entry of `HostConfig.Mounts` without `Target` and `ReadOnly`. */
+  readonly mount: NonNullable<HostConfig['Mounts']>[number];
+  /** `volume "data"`, `folder "/srv/apps/web"` */
+  readonly title: string;
+  /**
+   * The folder of `--data-folders` that allows a folder of the host. Who may write to that folder can put a symbolic
+   * link into the path of the mount, at any time, so its use must be checked where the mount is used.
+   */
+  readonly below?: string;
+  /** Where the engine keeps it, as a path of the host. */
+  readonly source: string;
+};
+
 export type Endpoint = Open & {
   readonly NetworkID?: string;
   readonly Aliases?: readonly string[] | null;

@@ -1,13 +1,20 @@
 import { tryParseImageReference } from '../../image/image-reference.ts';
-import { cleanPath } from '../../container/recipe/volumes.ts';
-import { byteSize, dataChoice, keepTime, maxKeepMs, waitTime, type DataChoice } from '../values/label-values.ts';
+import {
+  byteSize,
+  dataChoice,
+  isPlainPath,
+  keepTime,
+  maxKeepMs,
+  waitTime,
+  type DataChoice,
+} from '../values/label-values.ts';
 import { optionTable, type Acceptance, type ServiceOptionParts } from './option.ts';
 
 const dayMs = 86_400_000;
 
 /** `/` would make every folder of the host one that labels may name. */
 const hostFolders: Acceptance = {
-  test: (text) => text.startsWith('/') && text !== '/' && cleanPath(text) === text.replace(/\/$/, ''),
+  test: (text) => isPlainPath(text.replace(/\/$/, '')),
   expected: 'absolute folders of the host below /, without "..", such as /srv/apps',
 };
 

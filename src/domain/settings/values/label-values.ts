@@ -178,9 +178,13 @@ function parseDataChoice(text: string): DataChoice | undefined {
   const word = text.toLowerCase();
   if (word === 'none' || word === 'volumes') return { kind: word };
   const paths = text.split(',').flatMap((item) => item.trim().replace(/(?<=.)\/+$/, '') || []);
-  const isPath = (path: string) => /^(?:\/(?!\.{1,2}(?:\/|$))[^/\p{Cc}]+)+$/u.test(path);
-  if (paths.length === 0 || paths.length > maxPaths || !paths.every(isPath)) return undefined;
+  if (paths.length === 0 || paths.length > maxPaths || !paths.every(isPlainPath)) return undefined;
   return { kind: 'paths', paths: [...new Set(paths)] };
+}
+
+/** Whether it is an absolute path below `/` without `.`, `..` and doubled slashes, so that it means what it shows. */
+export function isPlainPath(path: string): boolean {
+  return /^(?:\/(?!\.{1,2}(?:\/|$))[^/\p{Cc}]+)+$/u.test(path);
 }
 
 const sizeUnits: ReadonlyMap<string, number> = new Map([

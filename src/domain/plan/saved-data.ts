@@ -1,10 +1,10 @@
 /** Which of a container's mounts an update copies and a rollback puts back, and which others write to the same data. */
 
 import { effectiveSettings, labelValuesOf, type ServiceSettings } from '../settings/effective-settings.ts';
-import { anonymousVolumeNames, cleanPath, volumeName } from './recipe/volumes.ts';
-import { isAlive, type Container } from './container.ts';
-import type { HostConfig, MountPoint } from './container-settings.ts';
-import { folderOf } from './placed-files.ts';
+import { anonymousVolumeNames, cleanPath, volumeName } from '../container/recipe/volumes.ts';
+import { isAlive, type Container } from '../container/container.ts';
+import type { DataItem, MountPoint } from '../container/container-settings.ts';
+import { folderOf } from '../container/placed-files.ts';
 import { quoted } from '../text/printable.ts';
 
 /** The data of one container. */
@@ -16,27 +16,8 @@ export type SavedData = {
   readonly fault?: string;
 };
 
-/** One volume or folder. */
-export type DataItem = {
-  /** In the container, sorted. */
-  readonly paths: readonly string[];
-  /** An entry of `HostConfig.Mounts` without `Target` and `ReadOnly`. */
-  readonly mount: Mount;
-  /** `volume "data"`, `folder "/srv/apps/web"` */
-  readonly title: string;
-  /**
-   * The folder of `--data-folders` that allows a folder of the host. Who may write to that folder can put a symbolic
-   * link into the path of the mount, at any time, so its use must be checked where the mount is used.
-   */
-  readonly below?: string;
-  /** Where the engine keeps it, as a path of the host. */
-  readonly source: string;
-};
-
 /** A mount that is not copied. `reason` is shown in brackets after its path. */
 type LeftData = { readonly path: string; readonly reason: string };
-
-type Mount = NonNullable<HostConfig['Mounts']>[number];
 
 /** Undefined when no copy is asked for. `freshVolumes`: its successor gets new anonymous volumes. */
 export function savedDataOf(
