@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 /** Every row of the page names tests that exist. */
 const page = new URL('../../docs/failures.md', import.meta.url);
 
-const [failures = '', pitfalls = '', setups = ''] = readFileSync(page, 'utf8').split(/^## (?:Pitfalls|Set-ups)$/m);
+const [failures = '', setups = '', pitfalls = ''] = readFileSync(page, 'utf8').split(/^## (?:Pitfalls|Set-ups)$/m);
 const rows = [
   ...rowsOf(failures).map((row) => ({ ...row, title: `failure ${row.number}:` })),
   ...rowsOf(pitfalls).map((row) => ({ ...row, title: `pitfall ${row.number}:` })),
