@@ -1,4 +1,4 @@
-# The image of Upkeep: Node and a bundle of 4 MB, for every platform of the base.
+# The image of Upkeep: Node, a bundle of 4 MB and GNU cp and find, for every platform of the base.
 #   docker build --tag upkeep .
 #   docker build --tag upkeep --build-arg BASE=node:24-slim .      on another base, with Node 20.19 or newer
 ARG BASE=node:24-alpine
@@ -13,9 +13,17 @@ COPY sandbox/ sandbox/
 COPY src/ src/
 RUN npm run build && npm run sbom && node scripts/image-tree.mjs /out
 
+# GNU cp and find copy the data of containers: docs/data.md. They are fetched for the platform of the image, and not run.
+FROM --platform=${BUILDPLATFORM} ${BASE} AS tools
+ARG TARGETARCH
+ARG TARGETVARIANT
+COPY scripts/image-tools.sh /
+RUN sh /image-tools.sh /tools
+
 FROM ${BASE}
+COPY --from=tools /tools/ /
 COPY --from=build /out/ /
-# No shell is needed. The flags save 25 MiB of memory and need no more time: test/bench/idle.bench.ts. Without the
+# No shell is needed, except for copies of data. The flags save 25 MiB of memory and need no more time: test/bench/idle.bench.ts. Without the
 # optimizing compilers, the same requests took the same CPU time.
 ENTRYPOINT ["node", "--optimize-for-size", "--no-turbofan", "--no-maglev", "--v8-pool-size=1", "/app/main.js"]
 CMD ["run"]

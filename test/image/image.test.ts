@@ -44,13 +44,22 @@ describeImage('the image', (lab) => {
   }
 
   describe('its content', () => {
-    test('is the bundle in one layer of less than 10 MB, without packages and without source maps', async () => {
+    test('is the bundle and the tools in two layers of less than 10 MB, without packages and without source maps', async () => {
       const [image, base] = [await factsOf('upkeep'), await factsOf('node:24-alpine')];
-      expect(image.RootFS.Layers).toHaveLength(base.RootFS.Layers.length + 1);
+      expect(image.RootFS.Layers).toHaveLength(base.RootFS.Layers.length + 2);
       expect(image.Size - base.Size).toBeLessThan(10 * megabyte);
       const files = await scene.docker('run', '--rm', '--entrypoint', 'find', 'upkeep', '/app', '-type', 'f');
       expect(files.split('\n')).toEqual(expect.arrayContaining(['/app/main.js', '/app/LICENSE', '/app/sbom.cdx.json']));
       expect(files.split('\n').filter((path) => /node_modules|\.map$|\.ts$/.test(path))).toEqual([]);
+    });
+
+    test('has the GNU tools that copy data, before those of its base', async () => {
+      // By their own path from PATH: the shell of Debian's busybox prefers its own programs.
+      const run = (tool: string, ...options: readonly string[]) =>
+        scene.docker('run', '--rm', '--entrypoint', tool, 'upkeep', ...options);
+      for (const tool of ['cp', 'find', 'du', 'stat', 'sync'])
+        expect(await run(tool, '--version'), tool).toContain('GNU');
+      expect(await run('du', '-sx', '--inodes', '/data')).toMatch(/^1\s/);
     });
 
     test.runIf(isSampled(0, 3))('two builds make the same layers, also without a cache', async () => {
