@@ -24,7 +24,15 @@ import {
 import { changesOf, readFiles, statFile, writeFiles } from '../containers/files.ts';
 import type { Platform } from '../../src/domain/image/platform.ts';
 import { inspectImage, listImages, removeImage, tagImage, pullImage } from '../world/images.ts';
-import { findContainer, findImage, getContainer, renameContainer, removeVolume } from '../world/lookup.ts';
+import {
+  findContainer,
+  findImage,
+  getContainer,
+  renameContainer,
+  removeVolume,
+  createVolume,
+  listVolumes,
+} from '../world/lookup.ts';
 import { connectNetwork, recreateNetwork } from '../world/networks.ts';
 import { hasPruned, pastEvents, inspectContainer, listContainers } from '../world/view.ts';
 import { Refusal } from '../base/simulation.ts';
@@ -72,6 +80,7 @@ export function createConnection(world: World, calls: Calls): Engine {
       calls.read(() =>
         [...world.networks.values()].map(({ id, name, driver, recipe }) => ({ id, name, driver, recipe })),
       ),
+    listVolumes: (label) => calls.read(() => listVolumes(world, label)),
     forbiddenCalls: () => calls.read(() => permissionNames.filter((name) => calls.forbids(name))),
     containerChanges: (id) => calls.read(() => changesOf(findContainer(world, id))),
     statFile: (id, path) => calls.read(() => statFile(getContainer(world, id), path)),
@@ -154,6 +163,11 @@ export function createConnection(world: World, calls: Calls): Engine {
     // The targets of links are found by their ids, even after a rename.
     removeLink: (name, alias) =>
       calls.change<CallOutcome>({ kind: 'removeLink', target: name, detail: alias }, () => ({ kind: 'noop' })),
+    createVolume: (name, labels) =>
+      calls.change<CallOutcome>({ kind: 'createVolume', target: name, detail: '' }, () => {
+        writeSettings();
+        return { kind: createVolume(world, name, labels) };
+      }),
     removeVolume: (name) =>
       calls.change<CallOutcome>({ kind: 'removeVolume', target: name, detail: '' }, () => ({
         kind: removeVolume(world, name),

@@ -102,6 +102,7 @@ export const realisticLatencyMs: Readonly<Record<CallKind, number>> = {
   restartContainer: 365,
   removeContainer: 6,
   removeLink: 2,
+  createVolume: 3,
   removeVolume: 6,
   runCommand: 80,
   changeService: 20,

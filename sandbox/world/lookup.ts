@@ -4,10 +4,12 @@ import {
   familiarReference,
   tryParseImageReference,
 } from '../../src/domain/image/image-reference.ts';
+import type { Volume } from '../../src/domain/container/container.ts';
 import { Refusal } from '../base/simulation.ts';
 import {
   emitContainerEvent,
   emitEvent,
+  engineNowMs,
   type SandboxContainer,
   type SandboxNetwork,
   type StoredImage,
@@ -119,7 +121,7 @@ const nameGrammar = /^[a-zA-Z0-9][a-zA-Z0-9_.-]+$/;
 export function ensureVolume(world: World, name: string): SandboxVolume {
   const existing = world.volumes.get(name);
   if (existing !== undefined) return existing;
-  const volume = { name, marker: '' };
+  const volume = { name, marker: '', labels: {}, createdAtMs: engineNowMs(world) };
   world.volumes.set(name, volume);
   emitEvent(world, 'volume', 'create', name, { driver: 'local' });
   return volume;
@@ -132,6 +134,24 @@ export function removeOrphanedVolumes(world: World, mounts: readonly SandboxMoun
     if (!anonymous || name === undefined || isUsed(world, name)) continue;
     if (world.volumes.delete(name)) emitEvent(world, 'volume', 'destroy', name, { driver: 'local' });
   }
+}
+
+/** `POST /volumes/create`: a volume of that name keeps its labels. */
+export function createVolume(world: World, name: string, labels: SandboxVolume['labels']): 'done' | 'noop' {
+  const isNew = !world.volumes.has(name);
+  const volume = ensureVolume(world, name);
+  if (isNew) volume.labels = labels;
+  if (Object.entries(labels).some(([label, value]) => volume.labels[label] !== value))
+    throw new Refusal(409, `the volume "${name}" exists`);
+  return isNew ? 'done' : 'noop';
+}
+
+/** `GET /volumes` with a label: `name`, or `name=value`. */
+export function listVolumes(world: World, label: string): Volume[] {
+  const [name = '', value] = label.split(/=(.*)/s);
+  return [...world.volumes.values()]
+    .filter(({ labels }) => name in labels && (value === undefined || labels[name] === value))
+    .map(({ name: volume, labels, createdAtMs }) => ({ name: volume, labels, createdAtMs }));
 }
 
 /** `DELETE /volumes/{name}` */

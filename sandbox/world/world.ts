@@ -165,6 +165,8 @@ export type SandboxVolume = {
   readonly name: string;
   /** Content by which tests recognise the volume. */
   marker: string;
+  labels: Readonly<Record<string, string>>;
+  readonly createdAtMs: number;
 };
 
 /** The engine's clock, milliseconds since the epoch. */

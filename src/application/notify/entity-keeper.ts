@@ -248,6 +248,8 @@ function progressOf({ phase, pulled, sinceMs }: OneUpdate, nowMs: number, window
       return 50;
     case 'stopping':
       return 55;
+    case 'saving data':
+      return 57;
     case 'starting':
       return 60;
     case 'checking health':
@@ -255,6 +257,7 @@ function progressOf({ phase, pulled, sinceMs }: OneUpdate, nowMs: number, window
     case 'committing':
       return 95;
     case 'rolling back':
+    case 'restoring data':
       return undefined;
   }
 }

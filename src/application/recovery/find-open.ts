@@ -8,6 +8,14 @@ import {
 } from '../../domain/recovery/judge-remains.ts';
 import { hasValidSeal, readJournal, carriesJournal, transactionLabel } from '../../domain/transaction/journal.ts';
 import {
+  dataOfLabel,
+  dataOrderLabel,
+  dataOrderSealLabel,
+  parseDataOrder,
+  type DataOrder,
+} from '../../domain/transaction/data-helper.ts';
+import {
+  helperMarksOf,
   isMarkOf,
   markTextOf,
   transactionMarksOf,
@@ -29,7 +37,7 @@ import { healthDeadlineMs, stopAndHealthPolicyOf } from '../health/health.ts';
 /** An unfinished transaction as the engine shows it. */
 export type FoundTransaction = Pick<
   OpenTransaction,
-  'id' | 'members' | 'successors' | 'autoRemoveReplicas' | 'marks'
+  'id' | 'members' | 'successors' | 'autoRemoveReplicas' | 'marks' | 'dataHelpers'
 > & {
   readonly owner: string;
   readonly ownerContainer: string;
@@ -79,8 +87,13 @@ export async function findOpen(
     marks: trusted.filter((mark) => !isOthers(mark)),
   });
   const isOfOthers = (name: string) => others.includes(plainName(name));
+  const orders = dataOrdersAmong(outside, containers);
+  const helpers = helperMarksOf(images).filter(
+    ({ helperId, transactionKey, seal }) =>
+      outside.seal === undefined || outside.seal.verify(`helper-${helperId}.${transactionKey}`, seal),
+  );
   return {
-    open: open.map(foundFrom),
+    open: open.map((transaction) => foundFrom(transaction, orders, helpers)),
     left: [
       ...suspects.foreign.map((name) => ({ name, reason: 'carries a journal that this version cannot read' })),
       ...broken,
@@ -104,7 +117,27 @@ function describeUnsealed({ container, journal }: JournaledContainer): Found['le
   };
 }
 
-function foundFrom({ id, members }: ConfirmedTransaction): FoundTransaction {
+/** The orders of data helpers. They are trusted as far as a mark confirms their transaction, and only without a journal. */
+function dataOrdersAmong({ seal }: Outside, containers: readonly ContainerSummary[]): readonly DataOrder[] {
+  return containers.flatMap(({ labels }) => {
+    const text = labels[dataOrderLabel];
+    if (text === undefined || (seal !== undefined && !seal.verify(text, labels[dataOrderSealLabel] ?? ''))) return [];
+    const order = parseDataOrder(text);
+    return order !== undefined && labels[dataOfLabel] === order.transaction ? [order] : [];
+  });
+}
+
+function foundFrom(
+  { id: known, members }: ConfirmedTransaction,
+  orders: readonly DataOrder[],
+  helpers: ReturnType<typeof helperMarksOf>,
+): FoundTransaction {
+  const order = orders.find(({ transaction }) =>
+    known === ''
+      ? members.some(({ mark }) => mark !== undefined && isMarkOf(mark, transaction))
+      : transaction === known,
+  );
+  const id = known === '' ? (order?.transaction ?? '') : known;
   const carriers = members
     .flatMap(({ successor, autoRemoveReplica }) => [successor, autoRemoveReplica])
     .filter((one) => one !== undefined);
@@ -113,7 +146,8 @@ function foundFrom({ id, members }: ConfirmedTransaction): FoundTransaction {
     new Map(members.flatMap((member) => (member[part] ? [[member.oldId, member[part].container.id] as const] : [])));
   return {
     id,
-    members: members.map(partOf),
+    members: members.map((member) => withDataOf(partOf(member), known === '' ? order : undefined)),
+    dataHelpers: new Map(helpers.filter((mark) => isMarkOf(mark, id)).map(({ helperId, tag }) => [helperId, tag])),
     successors: ids('successor'),
     autoRemoveReplicas: ids('autoRemoveReplica'),
     marks: new Map(members.flatMap(({ oldId, mark }) => (mark ? [[oldId, mark.tag] as const] : []))),
@@ -121,6 +155,11 @@ function foundFrom({ id, members }: ConfirmedTransaction): FoundTransaction {
     ownerContainer: journal?.ownerContainer ?? '',
     createdAtMs: Math.max(0, ...carriers.map(({ container }) => container.createdAtMs)),
   };
+}
+
+function withDataOf(member: Member, order: DataOrder | undefined): Member {
+  const isIts = order?.members.some(({ oldId }) => oldId === member.oldId) === true;
+  return isIts && member.data === undefined ? { ...member, data: order.data } : member;
 }
 
 function partOf({ name, oldId, successor, autoRemoveReplica, mark }: ConfirmedMember): Member {

@@ -48,6 +48,8 @@ import { transact } from '../transaction/transact.ts';
 export type RecoveryOrder = {
   /** Names whose journals are trusted without the seal of our key, because a person asked for it. */
   readonly unsealed?: readonly string[];
+  /** What a person wants for these containers, whose data cannot be restored. */
+  readonly dataChoice?: { readonly names: readonly string[]; readonly choice: 'keep-new' | 'without-data' };
   /** Set in a helper: the only transaction that it may repair. */
   readonly asHelperFor?: string;
   readonly whyDoorClosed?: StepContext['whyDoorClosed'];
@@ -89,6 +91,7 @@ export async function recoverTransactions(
     unsealed = [],
     isAgain,
     background,
+    dataChoice,
   }: RecoveryOrder = {},
 ): Promise<RecoveryReport> {
   const [info, listed] = await Promise.all([outside.engine.info(signal), outside.engine.listContainers({}, signal)]);
@@ -140,7 +143,8 @@ export async function recoverTransactions(
   /** Undefined when the repair goes on in the background. No other update begins during the one of Upkeep itself, or of a door. */
   function repair(transaction: FoundTransaction, names: readonly string[]): Promise<RepairResult | undefined> {
     const onRepaired = onRepair?.();
-    const order = { names, transaction: opened(transaction, info), isHelper, isAgain, ways, whyDoorClosed };
+    const choice = dataChoice?.names.some((name) => names.includes(name)) ? dataChoice.choice : undefined;
+    const order = { names, transaction: opened(transaction, info), isHelper, isAgain, ways, whyDoorClosed, choice };
     const isForHelper = isOurs(transaction, own) || concerns(ways, transaction);
     if (background === undefined || isHelper || isForHelper)
       return repairTransaction(outside, settings, { ...order, signal }).finally(onRepaired);
@@ -278,6 +282,7 @@ type Repair = {
   readonly isAgain?: boolean | undefined;
   readonly ways: OwnWays;
   readonly whyDoorClosed?: StepContext['whyDoorClosed'];
+  readonly choice?: NonNullable<RecoveryOrder['dataChoice']>['choice'] | undefined;
   /** See `TransactOptions`. */
   readonly onWait?: (() => void) | undefined;
   /** An abort ends only the wait for an engine that is gone. */
@@ -288,7 +293,7 @@ type Repair = {
 async function repairTransaction(
   outside: Outside,
   settings: ServiceSettings,
-  { names, transaction, isHelper, isAgain = false, ways, whyDoorClosed, onWait, signal }: Repair,
+  { names, transaction, isHelper, isAgain = false, ways, whyDoorClosed, choice, onWait, signal }: Repair,
 ): Promise<RepairResult> {
   if (!isHelper)
     outside.log[isAgain ? 'debug' : 'info']('An interrupted update was found, repairing it', { containers: names });
@@ -301,6 +306,7 @@ async function repairTransaction(
       ways,
       onWait,
       whyDoorClosed,
+      dataChoice: choice,
       signal,
       mode: { kind: isHelper ? 'finish-as-helper' : 'recover' },
       onPhase: () => {},
@@ -342,8 +348,8 @@ async function repairTransaction(
   }
 }
 
-function parkedNameOf({ name, policy = noRestart, wasRunning }: MemberFacts): string {
-  return parkedName(name, policy, wasRunning);
+function parkedNameOf({ name, policy = noRestart, wasRunning, old }: MemberFacts): string {
+  return parkedName(name, policy, wasRunning, old?.hasData);
 }
 
 /** True if the old container cannot come back because a later version has its name. */

@@ -8,6 +8,7 @@ import {
   type Journal,
 } from '../../domain/transaction/journal.ts';
 import type { StepOf } from '../../domain/transaction/member.ts';
+import type { DataFigures } from '../../domain/transaction/data-helper.ts';
 import { successorName } from '../../domain/transaction/transaction-names.ts';
 import type { Member } from '../../domain/transaction/facts.ts';
 import { setMark, wasCreatedLate, type OpenTransaction } from './open-transaction.ts';
@@ -210,6 +211,8 @@ export type StepContext = {
   /** Undefined in a recovery, which creates no containers. */
   readonly prepared: PreparedTransaction | undefined;
   readonly whileUnproven?: WhileAwaitingHealth | undefined;
+  /** What was measured of the data. */
+  readonly figures?: DataFigures | undefined;
   /** In the helper of a door: why the engine cannot be reached through its successor. Undefined when it can. */
   readonly whyDoorClosed?: (() => Promise<string | undefined>) | undefined;
   /** Aborts waits and reads. Steps that must not stop halfway are completed. */

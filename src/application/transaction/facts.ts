@@ -1,5 +1,5 @@
 import {
-  placeOf,
+  placedBy,
   type ContainerFacts,
   type Member,
   type MemberFacts,
@@ -23,6 +23,7 @@ import {
 } from '../../domain/transaction/memory.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
+import { readDataFacts } from './data.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import { parseTransactionName, transactionNamePrefix } from '../../domain/transaction/transaction-names.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
@@ -47,9 +48,12 @@ async function readFacts(context: FactsContext, memory: TransactionMemory): Prom
   if (mayBeNew && transaction.members.some((member) => isUnknown(member, memory, transaction))) {
     await findSuccessors(outside, transaction);
   }
-  const members = await Promise.all(transaction.members.map((member) => readMember(context, member, memory)));
+  const [data, ...members] = await Promise.all([
+    readDataFacts(outside, transaction),
+    ...transaction.members.map((member) => readMember(context, member, memory)),
+  ]);
   const { liveRestore, setsNoMarks } = transaction;
-  return { members, liveRestore, setsNoMarks, memory };
+  return { members, liveRestore, setsNoMarks, memory, ...(data !== undefined && { data }) };
 }
 
 function isUnknown(
@@ -104,7 +108,10 @@ async function readMember(
   return {
     ...member,
     isMarked: transaction.marks.has(member.oldId),
-    old: oldFacts,
+    old:
+      oldFacts && isOver && member.data !== undefined && oldFacts.place === 'old'
+        ? { ...oldFacts, hasData: true }
+        : oldFacts,
     new: newFacts,
     spare: spareFacts,
     lacksAutoRemoveReplica:
@@ -147,7 +154,7 @@ function factsOf(container: Container, name: string, hasHook: boolean): Containe
   const { status, startedAt, finishedAt } = container.state;
   return {
     id,
-    place: placeOf(container.name, name),
+    ...placedBy(container.name, name),
     status,
     startedAt,
     finishedAt,

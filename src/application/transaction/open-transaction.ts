@@ -33,6 +33,8 @@ export type OpenTransaction = {
   readonly marks: Map<string, string>;
   /** The time at which this process set them, by the monotonic clock. */
   readonly markedAtMs: Map<string, number>;
+  /** The tags that mark its data helpers, by the helper's id. */
+  readonly dataHelpers: Map<string, string>;
   /** The containers of the last reading, by id. */
   readonly lastRead: Map<string, Container>;
   /** Containers that were read before the next facts, by id. Each replaces one inspection, once. */
@@ -49,7 +51,7 @@ type ReadBefore = { readonly container: Container; readonly untilMs: number };
 
 /** The parts that differ between open transactions. The other fields start empty. */
 type OpenedTransaction = Pick<OpenTransaction, 'id' | 'members'> &
-  Partial<Pick<OpenTransaction, 'successors' | 'autoRemoveReplicas' | 'marks' | 'setsNoMarks'>>;
+  Partial<Pick<OpenTransaction, 'successors' | 'autoRemoveReplicas' | 'marks' | 'dataHelpers' | 'setsNoMarks'>>;
 
 export function opened(
   {
@@ -58,6 +60,7 @@ export function opened(
     successors = new Map(),
     autoRemoveReplicas = new Map(),
     marks = new Map(),
+    dataHelpers = new Map(),
     setsNoMarks,
   }: OpenedTransaction,
   { liveRestore, abilities }: Pick<EngineInfo, 'liveRestore' | 'abilities'>,
@@ -71,6 +74,7 @@ export function opened(
     successors,
     autoRemoveReplicas,
     marks,
+    dataHelpers,
     markedAtMs: new Map(),
     lastRead: new Map(),
     readBefore: new Map(),

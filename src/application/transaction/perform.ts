@@ -34,6 +34,7 @@ import {
   autoRemoveReplicaName,
   parseTransactionName,
 } from '../../domain/transaction/transaction-names.ts';
+import { armData, clearData, freeReserve, measureData, restoreData, saveData } from './data.ts';
 import { fetchAgain, foreignPlatform, type PreparedMember } from './prepare.ts';
 import { differences } from '../../domain/container/recipe/container-recipe.ts';
 import { leftOutFields, parseLink } from '../../domain/container/recipe/host-config.ts';
@@ -102,6 +103,12 @@ const performers: { readonly [K in StepKind]: (context: StepContext, step: StepO
   remove: ({ outside }, { id }) => outside.engine.removeContainer(id),
   keep: keepOld,
   leave: leaveBehind,
+  measureData,
+  armData: (context) => armData(context, context.figures),
+  saveData,
+  restoreData,
+  freeReserve,
+  clearData,
 };
 
 /**

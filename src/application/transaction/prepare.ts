@@ -10,7 +10,7 @@ import {
   type Image,
   type Network,
 } from '../../domain/container/container.ts';
-import type { Endpoint, ContainerRecipe } from '../../domain/container/container-settings.ts';
+import type { DataItem, Endpoint, ContainerRecipe } from '../../domain/container/container-settings.ts';
 import { recipeFor } from '../../domain/container/recipe/container-recipe.ts';
 import { composeImageLabel, labelsToBe } from '../../domain/container/recipe/config.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
@@ -40,6 +40,9 @@ import { removesItself } from '../../domain/transaction/journal.ts';
 import { imageOf } from '../engine/listing.ts';
 import { requirePermissions, type Needs } from '../engine/permissions.ts';
 import { quoted } from '../../domain/text/printable.ts';
+import { savedDataOf, withoutParts } from '../../domain/plan/saved-data.ts';
+import { samePolicy } from '../../domain/transaction/member.ts';
+import type { PreparedData } from './data.ts';
 import { findPlacedFiles } from './hand-over.ts';
 import { digestsOf } from '../../domain/container/lookup.ts';
 import type { VerifiedImage } from '../../domain/outside/registry.ts';
@@ -54,6 +57,8 @@ export type PreparedTransaction = {
   /** The calls that a proxy before the engine forbids, and that the transaction works without. */
   readonly forbidden: readonly PermissionName[];
   readonly members: readonly PreparedMember[];
+  /** Absent: no data are copied. */
+  readonly data?: PreparedData;
 };
 
 export type PreparedMember = {
@@ -105,6 +110,8 @@ type PrepareOptions = {
   readonly onPull: (name: string) => void;
   /** Whether nothing may stay in the engine. */
   readonly removesAll?: boolean;
+  /** Whether a helper finishes it. */
+  readonly isForHelper?: boolean;
   readonly ahead?: ImagesAhead | undefined;
 };
 
@@ -122,7 +129,8 @@ export async function prepareTransaction(
   signal?: AbortSignal,
 ): Promise<PreparedTransaction> {
   const names = transaction.members.map(({ container }) => quoted(container.name)).join(', ');
-  const needs = needsOf(transaction, options.removesAll);
+  const chosen = options.isForHelper ? [] : chosenData(transaction, settings);
+  const needs = needsOf(transaction, options.removesAll === true || chosen.length > 0);
   const forbidden = await requirePermissions(outside, `update ${names}`, needs, signal);
   const [info, networks] = await Promise.all([outside.engine.info(signal), outside.engine.listNetworks(signal)]);
   const preparing = { ...options, outside, settings, info, networks, signal };
@@ -135,12 +143,72 @@ export async function prepareTransaction(
     }
   }
   const isFixed = info.abilities.changesRestartPolicies && (await havePoliciesFixed(outside, members));
+  const own = await knownOwnContainer(outside, signal);
+  const changesPolicies = info.abilities.changesRestartPolicies && !isFixed;
   return {
     info: isFixed ? { ...info, abilities: { ...info.abilities, changesRestartPolicies: false } } : info,
     networks,
-    ownContainer: await knownOwnContainer(outside, signal),
+    ownContainer: own?.id ?? '',
     forbidden,
     members,
+    ...(chosen.length > 0 && {
+      data: await prepareData({ ...preparing, own, changesPolicies }, members, withoutParts(chosen)),
+    }),
+  };
+}
+
+/** The data of all members that get a new version and are started. */
+function chosenData({ members }: PlannedTransaction, settings: ServiceSettings): readonly DataItem[] {
+  const started = members.filter(({ cause, desiredEndState }) => cause === 'stale' && desiredEndState !== 'stopped');
+  return started.flatMap((planned) => {
+    const freshVolumes = getsFreshVolumes(planned, settings);
+    return savedDataOf(planned.container, settings, { freshVolumes })?.items ?? [];
+  });
+}
+
+type DataContext = Pick<Preparing, 'outside' | 'settings' | 'signal'> & {
+  readonly own: Container | undefined;
+  readonly changesPolicies: boolean;
+};
+
+/** Refuses data that could not be restored safely. */
+async function prepareData(
+  { outside, settings, signal, own, changesPolicies }: DataContext,
+  members: readonly PreparedMember[],
+  items: readonly DataItem[],
+): Promise<PreparedData> {
+  const [leader] = members;
+  if (leader === undefined) throw new Error('a transaction without members');
+  const { container } = leader.planned;
+  const refuse = (why: string, remedy?: string) =>
+    new PreparationError(
+      container.id,
+      new ServiceError('invalid-input', `Cannot update ${quoted(container.name)}: ${why}`, defined({ remedy })),
+    );
+  const isAutomatic = members.some(
+    ({ planned }) => !samePolicy(restartPolicyOf(planned.container), { Name: 'no', MaximumRetryCount: 0 }),
+  );
+  if (isAutomatic && !changesPolicies)
+    throw refuse('its data cannot be restored safely: this engine cannot change a restart policy');
+  const of = members.map(({ planned }) => effectiveSettings(settings, labelValuesOf(planned.container)));
+  const named = settings.dataImage ?? own?.imageId;
+  const image = named === undefined ? undefined : await outside.engine.inspectImage(named, signal);
+  if (image === undefined)
+    throw refuse(
+      `its data cannot be copied: this engine has no image ${named === undefined ? 'of Upkeep' : quoted(named, 300)}`,
+      'pull it there, or set --data-image',
+    );
+  return {
+    data: {
+      leader: container.name,
+      items,
+      imageId: image.id,
+      keepMs: Math.max(...of.map(({ dataKeepMs }) => dataKeepMs)),
+    },
+    limits: {
+      maxBytes: Math.max(...of.map(({ dataMaxBytes }) => dataMaxBytes)),
+      timeoutMs: Math.max(...of.map(({ dataTimeoutMs }) => dataTimeoutMs)),
+    },
   };
 }
 
@@ -313,9 +381,8 @@ function warnOfIgnoredSignal({ log }: Outside, container: Container, { apiVersio
 }
 
 /** An engine on another host does not have the container that we run in. */
-async function knownOwnContainer({ engine, instance }: Outside, signal?: AbortSignal): Promise<string> {
-  if (instance.containerId === undefined) return '';
-  return (await engine.inspectContainer(instance.containerId, signal))?.id ?? '';
+async function knownOwnContainer({ engine, instance }: Outside, signal?: AbortSignal): Promise<Container | undefined> {
+  return instance.containerId === undefined ? undefined : engine.inspectContainer(instance.containerId, signal);
 }
 
 /** Reads the container again, because time has passed since the plan was made. */

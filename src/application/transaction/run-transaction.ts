@@ -130,7 +130,13 @@ async function replaceContainers(
       outside,
       settings,
       planned,
-      { runId, onPull: (name) => enter(name, 'pulling'), ahead, removesAll: handedOver !== undefined },
+      {
+        runId,
+        onPull: (name) => enter(name, 'pulling'),
+        ahead,
+        removesAll: handedOver !== undefined,
+        isForHelper: handedOver !== undefined,
+      },
       signal,
     );
   } catch (error) {
@@ -288,7 +294,7 @@ export function createPhaseWatch(clock: Pick<Clock, 'monotonicMs'>): PhaseWatch 
 function beginTransaction(
   { newId, log }: Pick<Outside, 'newId' | 'log'>,
   settings: ServiceSettings,
-  { members, info, forbidden }: PreparedTransaction,
+  { members, info, forbidden, data: prepared }: PreparedTransaction,
   planned: PlannedTransaction & { readonly isForHelper: boolean },
 ): OpenTransaction {
   // Two running Upkeeps would both recover the same remains.
@@ -298,12 +304,19 @@ function beginTransaction(
   const open = members.map((member) => {
     const { container } = member.planned;
     const fromPlan = memberFromPlan(member, planned);
-    const startsFirst = !isInGroup && !isForHelper && mayStartFirst(member.planned, settings, log);
+    const mayOverlap = !isInGroup && !isForHelper && mayStartFirst(member.planned, settings, log);
+    const startsFirst = mayOverlap && prepared === undefined;
+    if (mayOverlap && !startsFirst)
+      log.info('A container is stopped before its successor starts', {
+        container: container.name,
+        because: 'its data are copied, which needs that nobody writes to them',
+      });
     const autoRemoves = fromPlan.autoRemoves || fromPlan.needsAutoRemoveReplica;
     const { keepMs, reason } = keepOrderOf(container, { settings, abilities, isInGroup, isForHelper, autoRemoves });
     if (reason !== undefined)
       log.info('A container is not kept after its update', { container: container.name, because: `It ${reason}` });
-    return { ...fromPlan, startsFirst, keepMs };
+    const data = prepared && { ...prepared.data, keepMs: Math.max(prepared.data.keepMs, keepMs) };
+    return { ...fromPlan, startsFirst, keepMs, ...(data !== undefined && { data }) };
   });
   const setsNoMarks = forbidden.includes('untag') ? true : undefined;
   const transaction = opened({ id: newId(), members: open, setsNoMarks }, info);

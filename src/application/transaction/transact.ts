@@ -1,5 +1,5 @@
 import { decide } from '../../domain/transaction/decide.ts';
-import type { TransactionFacts } from '../../domain/transaction/facts.ts';
+import type { DataMemory, TransactionFacts } from '../../domain/transaction/facts.ts';
 import { isAlive } from '../../domain/container/container.ts';
 import type { UpdatePhase } from '../../domain/run/session.ts';
 import {
@@ -19,6 +19,7 @@ import {
   noteLostSuccessors,
 } from '../../domain/transaction/expected-facts.ts';
 import { stepKey, type Decision, type Step, type StepKind } from '../../domain/transaction/member.ts';
+import { describeDataFault } from './data.ts';
 import { createFactsReader, firstToEnd } from './facts.ts';
 import { stopAndHealthPolicyOf } from '../health/health.ts';
 import { whyNotStop } from '../engine/permissions.ts';
@@ -51,7 +52,7 @@ async function repeatSteps(options: TransactOptions): Promise<TransactResult> {
   const context = { ...options, prepared: 'prepared' in mode ? mode.prepared : undefined };
   const read = createFactsReader(options);
   const logs = new Map<string, string>();
-  let memory = beginMemory(mode.kind);
+  let memory = beginMemory(mode.kind, options.dataChoice);
   let facts: TransactionFacts | undefined;
   let isExpected = false;
   let phase: UpdatePhase | undefined;
@@ -77,6 +78,10 @@ async function repeatSteps(options: TransactOptions): Promise<TransactResult> {
       case 'end':
         return conclude(decision.result);
       case 'stuck': {
+        if ('fault' in decision) {
+          memory = addReason(memory, describeDataFault(decision.fault, facts.members[0]?.name ?? ''));
+          return conclude('stuck');
+        }
         const why = memory.refusals.get(stepKey(decision.step)) ?? 'it had no effect';
         memory = addReason(memory, `${describeStep(decision.step, facts)} failed: ${why}`);
         return conclude('stuck');
@@ -94,7 +99,7 @@ async function repeatSteps(options: TransactOptions): Promise<TransactResult> {
     }
     if (phase !== decision.phase) onPhase((phase = decision.phase));
     if (mayTakeLong(options, decision.step)) options.onWait?.();
-    const outcome = await perform(context, decision.step);
+    const outcome = await perform({ ...context, figures: memory.figures }, decision.step);
     outside.log.debug('transaction step', { step: decision.step, outcome });
     if (outcome.kind === 'left') {
       const containers = facts.members.map(({ name }) => name);
@@ -138,7 +143,15 @@ function orRollBack({ mode, signal }: TransactOptions, decision: Decision): Deci
 const rehearsed: Decision = { kind: 'rollBack', reason: 'it was a rehearsal', busy: false, isRehearsed: true };
 
 /** The steps that only create, connect and compare new containers: a rehearsal performs no other. */
-const asideSteps: readonly StepKind[] = ['mark', 'create', 'autoRemoveReplica', 'connect', 'copyFiles', 'compare'];
+const asideSteps: readonly StepKind[] = [
+  'mark',
+  'create',
+  'autoRemoveReplica',
+  'connect',
+  'copyFiles',
+  'compare',
+  'measureData',
+];
 
 /**
  * True if a helper must perform the step. This process cannot continue once our own container has been stopped, or a
@@ -165,6 +178,7 @@ function leadsToStop({ step, phase }: StepDecision, { members }: TransactionFact
 
 /** Whether the step waits for a process in a container. A usual stop is short. */
 function mayTakeLong({ settings, transaction }: TransactOptions, step: Step): boolean {
+  if (step.kind === 'saveData' || step.kind === 'restoreData') return true;
   if (step.kind !== 'stop') return step.kind === 'gate' || step.kind === 'hook' || step.kind === 'waitOutPendingStop';
   const { stop } = stopAndHealthPolicyOf(transaction.lastRead.get(step.id), settings);
   return stop.timeoutSeconds > usualStopSeconds;
@@ -219,6 +233,8 @@ export type TransactOptions = Pick<
 > & {
   readonly mode: TransactMode;
   readonly onPhase: (phase: UpdatePhase) => void;
+  /** What a person wants when the data cannot be restored. */
+  readonly dataChoice?: DataMemory['choice'];
   /** Containers that this process must not stop: see `ownWays()`. A plan leaves them out; a repair may find them. */
   readonly ways?: OwnWays;
   /** Called before each step that may take longer than calls to the engine do. */
@@ -246,6 +262,7 @@ export type TransactResult = Pick<
   | 'failedImages'
   | 'warnings'
   | 'refusals'
+  | 'figures'
 > & {
   /**
    * `aside`: the next step would stop our own container, or one of `ways`, so a helper must perform it. `left`: this

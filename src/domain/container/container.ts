@@ -139,3 +139,10 @@ export type Network = {
   readonly driver: string;
   readonly recipe: object;
 };
+
+export type Volume = {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Milliseconds since the epoch, by the engine's clock, in whole seconds. 0: unknown. */
+  readonly createdAtMs: number;
+};

@@ -1,4 +1,4 @@
-import type { Container, ContainerSummary, Image, ImageSummary, Network } from '../container/container.ts';
+import type { Container, ContainerSummary, Image, ImageSummary, Network, Volume } from '../container/container.ts';
 import type { FileChange, FileStat } from '../container/placed-files.ts';
 import type { Digest } from '../image/image-reference.ts';
 import type { Platform } from '../image/platform.ts';
@@ -30,6 +30,8 @@ export type EngineReader = {
    */
   readonly manifestsIn: (imageId: string, signal?: AbortSignal) => Promise<readonly Digest[]>;
   readonly listNetworks: (signal?: AbortSignal) => Promise<readonly Network[]>;
+  /** The volumes that carry this label: `name`, or `name=value`. */
+  readonly listVolumes: (label: string, signal?: AbortSignal) => Promise<readonly Volume[]>;
   /**
    * The calls of an update that a proxy before the engine, or a plugin of it, forbids. Changes nothing. The engine is
    * asked once an hour, more often while some are forbidden.
@@ -187,6 +189,8 @@ export type EngineWriter = {
   readonly removeContainer: (id: string) => Promise<CallOutcome>;
   /** Removes a legacy link, given by its alias, from a container. `noop` if it does not exist. */
   readonly removeLink: (name: string, alias: string) => Promise<CallOutcome>;
+  /** `noop` if it exists with these labels, refused (409) if it exists without them. */
+  readonly createVolume: (name: string, labels: Labels) => Promise<CallOutcome>;
   /** Never forced: refused (409) while a container uses it, running or not. `noop` if it does not exist. */
   readonly removeVolume: (name: string) => Promise<CallOutcome>;
   /**

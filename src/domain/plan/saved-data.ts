@@ -104,7 +104,7 @@ function isWithin(path: string, folder: string): boolean {
 }
 
 /** Items that are in no other item. The outer one takes over the paths of the inner ones. */
-function withoutParts(items: readonly DataItem[]): readonly DataItem[] {
+export function withoutParts(items: readonly DataItem[]): readonly DataItem[] {
   const outer: DataItem[] = [];
   for (const item of items.toSorted((one, other) => one.source.length - other.source.length)) {
     const at = outer.findIndex((each) => contains(each, item));

@@ -130,10 +130,12 @@ export const updatePhases = [
   'pulling',
   'preparing',
   'stopping',
+  'saving data',
   'starting',
   'checking health',
   'committing',
   'rolling back',
+  'restoring data',
 ] as const;
 
 export type UpdatePhase = (typeof updatePhases)[number];

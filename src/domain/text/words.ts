@@ -53,10 +53,12 @@ const phase = {
   pulling: 'pulling',
   preparing: 'creating',
   stopping: 'stopping',
+  'saving data': 'copying data',
   starting: 'starting',
   'checking health': 'checking health',
   committing: 'finishing',
   'rolling back': 'rolling back',
+  'restoring data': 'restoring data',
 } as const;
 
 /**

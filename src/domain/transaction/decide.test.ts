@@ -8,6 +8,7 @@ import {
   type TransactionFacts,
 } from './facts.ts';
 import { decide } from './decide.ts';
+import { beginMemory } from './memory.ts';
 import { describe, expect, test } from 'vitest';
 import type { DesiredEndState } from '../settings/effective-settings.ts';
 import { type ContainerStatus, isAlive } from '../container/container.ts';
@@ -570,6 +571,7 @@ function recovering(): ExecutionMemory {
     stopTimedOut: new Set(),
     pruned: new Set(),
     givenUp: new Set(),
+    data: beginMemory('update').data,
   };
 }
 

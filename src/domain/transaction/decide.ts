@@ -1,5 +1,6 @@
 import { isAlive } from '../container/container.ts';
 import type { UpdatePhase } from '../run/session.ts';
+import { clearData, freeReserve, prepareData, saveData, whyNotOrphaned } from './data.ts';
 import { rollBack } from './roll-back.ts';
 import {
   choicesIn,
@@ -52,9 +53,10 @@ import {
  * 0. Mark each member: a tag, which needs the right to tag images. It distinguishes our work from a forgery.
  * 1. Create each successor under a temporary name, and a replica for an old container that its stop would remove.
  *    Connect the networks, compare successor and old container, run the pre-update hooks. No old container changes.
+ *    If the update copies data: measure them, and create the helpers.
  * 2. Rename each old container, then each successor to the name. A rename announces that a stop may be in flight.
  * 3. Give each old container the restart policy that starts it again after a power cut.
- * 4. Stop the old containers (after the commit where two may run at once). Start the successors, unless they must
+ * 4. Stop the old containers (after the commit where two may run at once). Copy the data. Start the successors, unless they must
  *    stay stopped. Wait for the health gate. Run the post-update hooks.
  * 5. Rename the leader's old container again: this is the commit. Before it everything is rolled back, after it
  *    everything is completed.
@@ -87,6 +89,8 @@ function areNamesReturning(members: readonly MemberFacts[], next: Decision): boo
 
 function directionOf(facts: TransactionFacts): 'forward' | 'commit' | 'back' {
   if (isCommitted(facts)) return 'commit';
+  const isPresent = facts.members.length > 0 && facts.members.every(({ new: successor }) => successor !== undefined);
+  if (facts.memory.data.choice === 'keep-new' && isPresent) return 'commit';
   if (facts.memory.direction !== 'recover') return facts.memory.direction;
   return facts.members.length > 0 && facts.members.every(onlyProofIsMissing) ? 'forward' : 'back';
 }
@@ -161,10 +165,13 @@ function forward(facts: TransactionFacts): Decision {
   return (
     firstOf(facts.members, (member) => whyNotForward(member, facts)) ??
     prepare(facts) ??
+    prepareData(facts) ??
     runPreUpdateHooks(facts) ??
     swap(facts) ??
+    saveData(facts) ??
     prove(facts) ??
     runPostUpdateHooks(facts) ??
+    freeReserve(facts, 'committing') ??
     firstStep('committing', facts.members, (member) => member.old?.place === 'old' && drop(member, member.old)) ?? {
       kind: 'end',
       result: 'committed',
@@ -316,7 +323,8 @@ function runHook(
 }
 
 /** An earlier process may already have performed any of these steps. */
-function commit({ members: all, memory }: TransactionFacts): Decision {
+function commit(facts: TransactionFacts): Decision {
+  const { members: all, memory } = facts;
   // A commit parks every old container first. An old container at its plain name is not part of it, even if a journal
   // names it.
   const members = all.filter(
@@ -327,12 +335,15 @@ function commit({ members: all, memory }: TransactionFacts): Decision {
   const orphaned = members.filter((member) => member.new === undefined);
   const { next, must } = choicesIn('committing', memory);
   return (
+    freeReserve(facts, 'committing') ??
     next(replaced, (member) => member.old?.place === 'old' && drop(member, member.old)) ??
     next(replaced, (member) => takeName(member, member.new)) ??
     next(replaced, ({ old }) => old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart)) ??
     must(owed, (member) => setFinalPolicy(member, memory, member.old !== undefined)) ??
     next(replaced, ({ old }) => old !== undefined && isAlive(old.status) && stop(old)) ??
     must(owed, (member) => member.new !== undefined && needsStart(member) && start(member.new)) ??
+    firstOf(orphaned, (member) => whyNotOrphaned(member, memory)) ??
+    clearData(facts, 'committing') ??
     must(replaced, (member) => unmark(member, memory)) ??
     next(replaced, ({ spare }) => spare !== undefined && remove(spare)) ??
     next(replaced.toReversed(), (member) => member.old !== undefined && removeOrKeepOld(member, member.old)) ??

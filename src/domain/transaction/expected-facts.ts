@@ -1,5 +1,5 @@
 import { isAlive } from '../container/container.ts';
-import { placeOf, isParked, type MemberFacts, type ContainerFacts, type TransactionFacts } from './facts.ts';
+import { placedBy, isParked, type MemberFacts, type ContainerFacts, type TransactionFacts } from './facts.ts';
 import type { Decision, Step, StepKind } from './member.ts';
 import { noteFailure, withEntry, withOne, type TransactionMemory } from './memory.ts';
 
@@ -77,7 +77,7 @@ function ofOne(member: MemberFacts, id: string, change: (container: ContainerFac
 }
 
 function renamed(member: MemberFacts, id: string, to: string): MemberFacts {
-  const after = ofOne(member, id, (one) => ({ ...one, place: placeOf(to, member.name) }));
+  const after = ofOne(member, id, ({ hasData: _, ...one }) => ({ ...one, ...placedBy(to, member.name) }));
   if (after === member) return member;
   const { old, new: successor } = after;
   const isFree = member.nameHeldBy === 'old' || member.nameHeldBy === 'new';

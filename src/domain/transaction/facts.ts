@@ -1,5 +1,5 @@
 import type { ContainerStatus } from '../container/container.ts';
-import type { RestartPolicy } from '../container/container-settings.ts';
+import type { DataItem, RestartPolicy } from '../container/container-settings.ts';
 import type { DesiredEndState } from '../settings/effective-settings.ts';
 import { parseKeptName, parseTransactionName } from './transaction-names.ts';
 
@@ -7,9 +7,33 @@ export type TransactionFacts = {
   /** Targets first. The first member is the leader. Never empty. */
   readonly members: readonly MemberFacts[];
   readonly liveRestore: boolean;
+  /** Present if the update copies data. */
+  readonly data?: DataFacts | undefined;
   /** Present if marks could not be removed again: then none is set. */
   readonly setsNoMarks?: true | undefined;
   readonly memory: ExecutionMemory;
+};
+
+/** The helpers of an update that copies data. Undefined: there is none, or nothing shows that Upkeep has made it. */
+export type DataFacts = { readonly save: DataHelper | undefined; readonly restore: DataHelper | undefined };
+
+export type DataHelper = {
+  readonly status: ContainerStatus;
+  readonly exitCode: number;
+  /** Empty if it never started. */
+  readonly startedAt: string;
+};
+
+/** The data of a whole transaction: the same in the journals of all its members. */
+export type JournaledData = {
+  /** The name of the first member. */
+  readonly leader: string;
+  /** Each source once, whichever members use it. Item `i` is the folder `/i` of the copy. */
+  readonly items: readonly DataItem[];
+  /** The id of the helpers' image. */
+  readonly imageId: string;
+  /** The time for which the copy is kept after the commit, milliseconds. 0: it is removed. */
+  readonly keepMs: number;
 };
 
 /** The stored part of a container in a transaction, from the journal on its successor. */
@@ -42,6 +66,8 @@ export type JournaledMember = {
   /** The old container was unhealthy before the update, so its successor need not be healthy. */
   readonly wasUnhealthy?: true;
   readonly desiredEndState: DesiredEndState;
+  /** Absent: the update copies no data. */
+  readonly data?: JournaledData;
   /** The placed files that the successor gets: see `PlacedFiles`. Absent: none. */
   readonly files?: readonly string[];
   /** The time for which the old container is kept after the commit, milliseconds. 0: it is removed. */
@@ -105,6 +131,8 @@ export type ContainerFacts = {
   readonly finishedAt: string;
   readonly policy: RestartPolicy;
   readonly imageId: string;
+  /** It is parked, and its data are restored before it may have its name again. */
+  readonly hasData?: true;
   /** Whether it has a hook for this update: pre-update in an old container, post-update in a new one. */
   readonly hasHook: boolean;
 };
@@ -123,6 +151,13 @@ export function placeOf(actual: string, name: string): Place {
   const given = parseTransactionName(actual);
   if (given?.name === name) return given.role;
   return parseKeptName(actual)?.name === name ? 'kept' : 'elsewhere';
+}
+
+/** The place, and whether the name also holds its data back. */
+export function placedBy(actual: string, name: string): Pick<ContainerFacts, 'place' | 'hasData'> {
+  const given = parseTransactionName(actual);
+  const hasData = given !== undefined && 'hasData' in given && given.hasData && given.name === name;
+  return { place: placeOf(actual, name), ...(hasData && { hasData }) };
 }
 
 /** Facts that this process has seen and that cannot be read from the engine. */
@@ -158,4 +193,26 @@ export type ExecutionMemory = {
   readonly pruned: ReadonlySet<string>;
   /** `stepKey`s of steps that failed too often to be tried again now. */
   readonly givenUp: ReadonlySet<string>;
+  readonly data: DataMemory;
+};
+
+/** The part about data. */
+export type DataMemory = {
+  /** Volumes or helpers may exist. */
+  readonly hasBegun: boolean;
+  readonly isMeasured: boolean;
+  /** Both helpers and the volume of the copy exist. */
+  readonly isArmed: boolean;
+  /** `startedAt` of each old container when its data were saved, by id. Undefined: they were not. */
+  readonly savedOf: ReadonlyMap<string, string> | undefined;
+  /** A successor may have been started, even if no answer came. */
+  readonly mayHaveStarted: boolean;
+  /** The restore was run in this process, and there was no complete copy. */
+  readonly hasNoCopy: boolean;
+  /** A call was refused because the disk is full. */
+  readonly isDiskFull: boolean;
+  readonly isReserveFreed: boolean;
+  readonly isCleared: boolean;
+  /** What a person wants when the data cannot be restored. */
+  readonly choice: 'keep-new' | 'without-data' | undefined;
 };

@@ -6,6 +6,7 @@ import type { Seal } from '../outside/outside.ts';
 import { parseJson } from '../text/json.ts';
 import { parsePolicyCode, policyCode } from './transaction-names.ts';
 import type { Container } from '../container/container.ts';
+import { parseJournaledData } from './data-helper.ts';
 
 /**
  * The plan of a transaction for one container, written as labels of the successor at its creation. The containers'
@@ -34,9 +35,12 @@ export const transactionLabel = `${journalPrefix}id`;
 
 const version = '1';
 
+/** Only with data, because an older Upkeep would start an old container before its data are restored. */
+const versionWithData = '2';
+
 export function writeJournal(journal: Journal): Record<string, string> {
   return {
-    [`${journalPrefix}v`]: version,
+    [`${journalPrefix}v`]: journal.data === undefined ? version : versionWithData,
     [transactionLabel]: journal.transaction,
     [`${journalPrefix}name`]: journal.name,
     [`${journalPrefix}old`]: journal.oldId,
@@ -57,6 +61,7 @@ export function writeJournal(journal: Journal): Record<string, string> {
     ...(journal.wasUnhealthy && { [`${journalPrefix}unhealthy`]: '1' }),
     [`${journalPrefix}then`]: journal.desiredEndState,
     ...(journal.files !== undefined && { [`${journalPrefix}files`]: JSON.stringify(journal.files) }),
+    ...(journal.data !== undefined && { [`${journalPrefix}data`]: JSON.stringify(journal.data) }),
     [`${journalPrefix}keep`]: String(journal.keepMs),
     [`${journalPrefix}owner`]: journal.owner,
     [`${journalPrefix}owner-container`]: journal.ownerContainer,
@@ -87,7 +92,7 @@ export function isJournalLabel(label: string): boolean {
 }
 
 const fields: ReadonlySet<string> = new Set(
-  'v id name old old-image old-digest old-ref tagged-before new-image role rm ref file-ref policy run fixed pulled unhealthy then files keep owner owner-container members seal'.split(
+  'v id name old old-image old-digest old-ref tagged-before new-image role rm ref file-ref policy run fixed pulled unhealthy then files data keep owner owner-container members seal'.split(
     ' ',
   ),
 );
@@ -104,7 +109,11 @@ export function readJournal(labels: Readonly<Record<string, string>>): JournalRe
   const read = (name: string) => labels[`${journalPrefix}${name}`] ?? '';
   const written = labels[`${journalPrefix}v`];
   if (written === undefined) return { kind: 'none' };
-  if (written !== version) return { kind: 'foreign', reason: 'the journal was written by another version of Upkeep' };
+  if (written !== version && written !== versionWithData)
+    return { kind: 'foreign', reason: 'the journal was written by another version of Upkeep' };
+  const data = written === versionWithData ? parseJournaledData(read('data')) : undefined;
+  if (written === versionWithData && data === undefined)
+    return { kind: 'foreign', reason: 'the journal does not show which data it is about' };
   const policy = parsePolicyCode(read('policy'));
   const members = parseMembers(read('members'));
   const name = read('name');
@@ -138,6 +147,7 @@ export function readJournal(labels: Readonly<Record<string, string>>): JournalRe
       ...(read('unhealthy') === '1' && { wasUnhealthy: true }),
       desiredEndState: readDesiredEndState(read('then'), read('run') !== '0'),
       ...readFileList(labels[`${journalPrefix}files`]),
+      ...(data !== undefined && { data }),
       keepMs: readKeep(read('keep')),
       owner: read('owner'),
       ownerContainer: isId(read('owner-container')) ? read('owner-container') : '',

@@ -45,12 +45,12 @@ export function isFoundInPlace({ old }: MemberFacts, { isRecovery, seenParked }:
 
 export const rename = ({ id }: ContainerFacts, to: string): Step => ({ kind: 'rename', id, to });
 
-export function park({ name, policy, wasRunning }: MemberFacts, old: ContainerFacts): Step {
-  return rename(old, parkedName(name, policy ?? old.policy, wasRunning));
+export function park({ name, policy, wasRunning, data }: MemberFacts, old: ContainerFacts): Step {
+  return rename(old, parkedName(name, policy ?? old.policy, wasRunning, data !== undefined));
 }
 
-export function drop({ name, policy, wasRunning }: MemberFacts, old: ContainerFacts): Step {
-  return rename(old, droppedName(name, policy ?? old.policy, wasRunning));
+export function drop({ name, policy, wasRunning, data }: MemberFacts, old: ContainerFacts): Step {
+  return rename(old, droppedName(name, policy ?? old.policy, wasRunning, data !== undefined));
 }
 
 export function takeName({ name, nameHeldBy }: MemberFacts, container: ContainerFacts | undefined): Step | false {
@@ -201,7 +201,16 @@ export type Decision =
   | ({ readonly kind: 'rollBack' } & WhyUndone)
   | { readonly kind: 'end'; readonly result: 'committed' | 'undone' }
   /** A necessary step was given up: nothing more is changed until the next start or a person's action. */
-  | { readonly kind: 'stuck'; readonly step: Step };
+  | { readonly kind: 'stuck'; readonly step: Step }
+  /** Only a person can decide about the data. */
+  | { readonly kind: 'stuck'; readonly fault: DataFault };
+
+/**
+ * Why the data of an update cannot be restored. `no-copy`: the copy is gone. `no-journal`: nothing tells any more which
+ * data it has. `old-started`: somebody started the old container on the new data. `new-gone`: the new container was
+ * removed after the commit.
+ */
+export type DataFault = 'no-copy' | 'no-journal' | 'old-started' | 'new-gone';
 
 /** Why an update cannot continue and must be undone. */
 export type WhyUndone = {
@@ -246,6 +255,15 @@ export type StepArguments = {
   readonly keep: { readonly id: string };
   /** Give a container that cannot be removed a name outside of the transaction: see `leftOverName`. */
   readonly leave: { readonly id: string };
+  /** Measure the data, and reserve space for a way back from a full disk. */
+  readonly measureData: object;
+  /** Create the volume of the copy, and the helpers that write and restore it. */
+  readonly armData: object;
+  readonly saveData: object;
+  readonly restoreData: object;
+  readonly freeReserve: object;
+  /** Remove the helpers, the reserve, and the copy unless it stays. */
+  readonly clearData: { readonly keepsCopy: boolean; readonly isCommitted: boolean };
 };
 
 /** Equal for the same step on the same container. Attempts are counted by it. */

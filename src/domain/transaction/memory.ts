@@ -1,4 +1,5 @@
-import type { ExecutionMemory, MemberFacts, TransactionFacts } from './facts.ts';
+import type { DataMemory, ExecutionMemory, MemberFacts, TransactionFacts } from './facts.ts';
+import type { DataFigures } from './data-helper.ts';
 import { stepKey, type WhyUndone, type Decision, type Step, type StepKind, type StepOf } from './member.ts';
 import { parseTransactionName } from './transaction-names.ts';
 import type { CallOutcome } from '../outside/engine.ts';
@@ -22,6 +23,8 @@ export type TransactionMode = 'update' | 'hand-over' | 'rehearse' | 'recover' | 
  */
 export type TransactionMemory = ExecutionMemory & {
   readonly mode: TransactionMode;
+  /** What was measured of the data. Undefined: nothing. */
+  readonly figures: DataFigures | undefined;
   /** Why it was rolled back or got stuck; empty otherwise. */
   readonly reason: string;
   readonly busy: WhyUndone['busy'];
@@ -51,7 +54,7 @@ export type TransactionMemory = ExecutionMemory & {
   readonly warnings: ReadonlyMap<string, string>;
 };
 
-export function beginMemory(mode: TransactionMode): TransactionMemory {
+export function beginMemory(mode: TransactionMode, choice?: DataMemory['choice']): TransactionMemory {
   const isUpdate = mode === 'update' || mode === 'hand-over' || mode === 'rehearse';
   const isRecovery = mode === 'recover' || mode === 'finish-as-helper';
   return {
@@ -70,6 +73,19 @@ export function beginMemory(mode: TransactionMode): TransactionMemory {
     stopTimedOut: new Set(),
     pruned: new Set(),
     givenUp: new Set(),
+    data: {
+      hasBegun: false,
+      isMeasured: false,
+      isArmed: false,
+      savedOf: undefined,
+      mayHaveStarted: false,
+      hasNoCopy: false,
+      isDiskFull: false,
+      isReserveFreed: false,
+      isCleared: false,
+      choice,
+    },
+    figures: undefined,
     reason: '',
     busy: false,
     isRehearsed: false,
@@ -138,7 +154,7 @@ export function learn(
   seen: TransactionFacts,
 ): Learned {
   const key = stepKey(step);
-  const isDone = outcome.kind === 'done' || outcome.kind === 'noop';
+  const isDone = isSuccess(outcome);
   const count = (counted: string) => (before.attempts.get(counted) ?? 0) + 1;
   const [attempt, successes] = [count(key), count(`${key} done`)];
   // A success after an unknown outcome is the first success.
@@ -146,14 +162,16 @@ export function learn(
     ...before.attempts,
     ...(isDone ? [[`${key} done`, successes] as const] : [[key, attempt] as const]),
   ]);
-  const memory = noteEffect({ ...before, attempts }, step, outcome);
+  const memory = noteData(noteEffect({ ...before, attempts }, step, outcome), step, outcome, seen);
   switch (outcome.kind) {
     case 'declined':
       return { memory: beginRollback(memory, { reason: outcome.message, busy: outcome.deferred }) };
     case 'warned':
       return { memory: noteWarning(memory, step, outcome.message, seen) };
     case 'done':
-    case 'noop': {
+    case 'noop':
+    case 'measured':
+    case 'no copy': {
       const isInVain = successes >= limits[step.kind].inVain;
       return { memory: isInVain ? giveUp(memory, key, `${describeStep(step, seen)} had no effect`) : memory };
     }
@@ -164,16 +182,61 @@ export function learn(
   }
   const refused = { ...memory, refusals: withEntry(memory.refusals, key, outcome.message) };
   const failure = `${describeStep(step, seen)} failed: ${outcome.message}`;
-  const goesForward = phase !== 'rolling back' && phase !== 'committing';
+  const goesForward = phase !== 'rolling back' && phase !== 'committing' && phase !== 'restoring data';
   if (goesForward && outcome.kind !== 'unknown' && !isOutage(outcome))
     return failForward(refused, step, outcome, seen, failure);
-  const isFinal = outcome.kind === 'refused' && outcome.isForbidden === true;
+  const isDiskFull = memory.data.isDiskFull && !before.data.isDiskFull;
+  const isOfHelper = step.kind === 'restoreData' && outcome.kind === 'refused' && outcome.status === 0 && !isDiskFull;
+  const isFinal = isOfHelper || (outcome.kind === 'refused' && outcome.isForbidden === true);
   if (!isFinal && attempt < limits[step.kind].failures) return { memory: refused, pauseMs: backoffMs(attempt) };
   return {
     memory: goesForward
       ? beginRollback(refused, { reason: failure, busy: false })
       : giveUp(refused, key, outcome.message),
   };
+}
+
+function isSuccess({ kind }: StepOutcome): boolean {
+  return kind === 'done' || kind === 'noop' || kind === 'measured' || kind === 'no copy';
+}
+
+/** What a step tells about the data of the update. */
+function noteData(
+  memory: TransactionMemory,
+  step: Step,
+  outcome: StepOutcome,
+  { members }: TransactionFacts,
+): TransactionMemory {
+  const { data } = memory;
+  const isFull = outcome.kind === 'refused' && /no space left on device|disk quota exceeded/i.test(outcome.message);
+  const isDiskFull = data.isDiskFull || isFull;
+  const note = (news: Partial<DataMemory>): TransactionMemory => ({
+    ...memory,
+    data: { ...data, isDiskFull, ...news },
+  });
+  const isDone = isSuccess(outcome);
+  switch (step.kind) {
+    case 'measureData': {
+      const known = note({ hasBegun: true, isMeasured: isDone });
+      return outcome.kind === 'measured' ? { ...known, figures: outcome.figures } : known;
+    }
+    case 'armData':
+      return note({ hasBegun: true, isArmed: isDone });
+    case 'saveData': {
+      const olds = members.flatMap(({ old }) => (old === undefined ? [] : [[old.id, old.startedAt] as const]));
+      return note({ savedOf: isDone ? new Map(olds) : undefined });
+    }
+    case 'start':
+      return note({ mayHaveStarted: data.mayHaveStarted || outcome.kind !== 'refused' });
+    case 'restoreData':
+      return note({ hasNoCopy: outcome.kind === 'no copy' });
+    case 'freeReserve':
+      return note({ isReserveFreed: isDone });
+    case 'clearData':
+      return note({ isCleared: isDone });
+    default:
+      return isFull ? note({}) : memory;
+  }
 }
 
 function noteEffect(before: TransactionMemory, step: Step, outcome: StepOutcome): TransactionMemory {
@@ -285,8 +348,18 @@ const descriptions: { readonly [K in StepKind]: (step: StepOf<K>, facts: Transac
   tag: ({ reference }) => `tagging "${reference}"`,
   remove: ({ id }, facts) => `removing "${nameOf(facts, id)}"`,
   leave: ({ id }, facts) => `leaving "${nameOf(facts, id)}" behind`,
+  measureData: (_, facts) => `measuring the data of ${namesOf(facts)}`,
+  armData: (_, facts) => `preparing the copy of the data of ${namesOf(facts)}`,
+  saveData: (_, facts) => `copying the data of ${namesOf(facts)}`,
+  restoreData: (_, facts) => `restoring the data of ${namesOf(facts)}`,
+  freeReserve: (_, facts) => `freeing the reserve of ${namesOf(facts)}`,
+  clearData: (_, facts) => `removing the copy of the data of ${namesOf(facts)}`,
   keep: ({ id }, facts) => `keeping the old "${nameOf(facts, id)}"`,
 };
+
+function namesOf({ members }: TransactionFacts): string {
+  return members.map(({ name }) => `"${name}"`).join(', ');
+}
 
 function memberOf({ members }: TransactionFacts, oldId: string): string {
   return members.find((member) => member.oldId === oldId)?.name ?? '';
@@ -316,6 +389,12 @@ export const limits: { readonly [K in StepKind]: { readonly inVain: number; read
   remove: { inVain: 3, failures: 5 },
   keep: { inVain: 3, failures: 5 },
   leave: { inVain: 2, failures: 3 },
+  measureData: { inVain: 2, failures: 3 },
+  armData: { inVain: 2, failures: 3 },
+  saveData: { inVain: 3, failures: 3 },
+  restoreData: { inVain: 3, failures: 8 },
+  freeReserve: { inVain: 2, failures: 3 },
+  clearData: { inVain: 2, failures: 5 },
 };
 
 /** 0.1, 0.2, 0.4 … 5 s: eight attempts take about 20 s, long enough for an engine that has just booted. */
@@ -340,6 +419,9 @@ export const stoppingPauseMs = 1_000;
 /** A step's outcome. `fault` means that a new version failed, not that the engine refused. */
 export type StepOutcome =
   | CallOutcome
+  | { readonly kind: 'measured'; readonly figures: DataFigures }
+  /** A helper found no complete copy of the data. */
+  | { readonly kind: 'no copy' }
   | {
       readonly kind: 'fault';
       readonly id: string;

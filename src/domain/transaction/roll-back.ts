@@ -1,4 +1,5 @@
 import { isAlive } from '../container/container.ts';
+import { clearData, freeReserve, isHeld, isRestorePending, restoreData } from './data.ts';
 import {
   choicesIn,
   setFinalPolicy,
@@ -27,17 +28,19 @@ import {
 import type { ExecutionMemory, MemberFacts, ContainerFacts, TransactionFacts } from './facts.ts';
 import { failedName, parseTransactionName } from './transaction-names.ts';
 
-export function rollBack(
-  { members, memory, liveRestore, setsNoMarks }: TransactionFacts,
-  all: readonly MemberFacts[],
-): Decision {
+export function rollBack(facts: TransactionFacts, all: readonly MemberFacts[]): Decision {
+  const { members, memory, liveRestore, setsNoMarks } = facts;
   const present = members.filter((member) => member.old !== undefined);
   const returning = present.filter((member) => isOursToReturn(member, memory));
   const stranded = members.filter((member) => member.old === undefined);
   const dependentsFirst = present.toReversed();
   const stopPossible = members.every((member) => member.new?.place !== 'new');
   const { next, must } = choicesIn('rolling back', memory);
+  const held = dependentsFirst.filter(isHeld);
+  const nextOrMust = isRestorePending(facts) ? must : next;
+  const successors = dependentsFirst.map(({ new: made }) => made);
   return (
+    freeReserve(facts, 'rolling back', successors) ??
     next(returning, ({ old, oldId, isMarked }) => {
       return old?.place === 'kept' && !isMarked && setsNoMarks !== true && { kind: 'mark', oldId };
     }) ??
@@ -47,8 +50,11 @@ export function rollBack(
       return isUnproven && !samePolicy(successor.policy, noRestart) && setPolicy(successor, noRestart);
     }) ??
     next(returning, (member) => setWaitingPolicy(member, liveRestore)) ??
+    must(held, ({ name, new: made }) => made?.place === 'name' && rename(made, failedName(name))) ??
     next(dependentsFirst, ({ name, new: made }) => made?.place === 'name' && rename(made, failedName(name))) ??
-    next(dependentsFirst, ({ new: made }) => made !== undefined && isAlive(made.status) && stop(made)) ??
+    nextOrMust(dependentsFirst, ({ new: made }) => made !== undefined && isAlive(made.status) && stop(made)) ??
+    restoreData(facts) ??
+    must(held, (member) => takeName(member, member.old)) ??
     must(returning, (member) => isBesideItsSuccessor(member) && mayTakeName(member) && startOld(member)) ??
     next(returning, (member) => takeName(member, member.old)) ??
     must(returning, (member) => mayTakeName(member) && mayStart(member, memory) && startOld(member)) ??
@@ -61,6 +67,7 @@ export function rollBack(
     next(present, (member) => restoreTag(member, memory)) ??
     next(present, ({ spare }) => spare !== undefined && remove(spare)) ??
     next(present, (member) => member.nameHeldBy === 'rival' && isRemovable(member) && remove(member.new)) ??
+    clearData(facts, 'rolling back') ??
     must(all, (member) => !isStranded(member) && unmark(member, memory)) ??
     next(dependentsFirst, (member) => isRemovable(member) && remove(member.new)) ??
     next(dependentsFirst, (member) => isRemovable(member) && leave(member.new, memory)) ??
@@ -83,7 +90,8 @@ function isBesideItsSuccessor(member: MemberFacts): boolean {
 function mayStart(member: MemberFacts, memory: ExecutionMemory): boolean {
   if (!isFoundInPlace(member, memory)) return true;
   const { old, new: successor, isMarked } = member;
-  return isMarked && (successor === undefined ? old?.startedAt === '' : successor.place === 'bad');
+  if (successor !== undefined) return isMarked && successor.place === 'bad';
+  return isMarked && (old?.startedAt === '' || (member.data !== undefined && hasPolicyOfUpdate(member)));
 }
 
 /** Any policy other than the temporary one of a parked container was set by a person. */
@@ -91,7 +99,13 @@ function maySetPolicy(member: MemberFacts, memory: ExecutionMemory, liveRestore:
   if (!isFoundInPlace(member, memory)) return true;
   const { old, new: successor, policy, isMarked } = member;
   if (!isMarked || successor?.place === 'new' || old === undefined || policy === undefined) return false;
+  if (member.data !== undefined && samePolicy(old.policy, noRestart)) return true;
   return samePolicy(old.policy, policyWhileUnproven(policy, liveRestore));
+}
+
+/** Before the data change, an update takes the policy away. A person would hardly do so. */
+function hasPolicyOfUpdate({ old, policy = noRestart }: MemberFacts): boolean {
+  return old !== undefined && samePolicy(old.policy, noRestart) && !samePolicy(policy, noRestart);
 }
 
 /** True if only the successor exists, which therefore stays. */
@@ -112,6 +126,8 @@ function setWaitingPolicy(
   { old, new: successor, policy, wasRunning }: MemberFacts,
   liveRestore: boolean,
 ): Step | false {
+  // The engine must not start it before its data are restored.
+  if (old?.hasData === true) return false;
   if (old?.place !== 'old' || successor?.place !== 'name' || policy === undefined) return false;
   if (!wasRunning || isAlive(old.status)) return false;
   const waiting = policyWhileUnproven(policy, liveRestore);

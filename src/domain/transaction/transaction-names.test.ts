@@ -24,20 +24,22 @@ const policy: fc.Arbitrary<RestartPolicy> = fc.oneof(
 
 test('parseTransactionName() reads back every name that a transaction gives', () => {
   fc.assert(
-    fc.property(containerName, policy, fc.boolean(), (name, restartPolicy, wasRunning) => {
+    fc.property(containerName, policy, fc.boolean(), fc.boolean(), (name, restartPolicy, wasRunning, hasData) => {
       expect(parseTransactionName(successorName(name))).toEqual({ role: 'new', name });
       expect(parseTransactionName(failedName(name))).toEqual({ role: 'bad', name });
-      expect(parseTransactionName(parkedName(name, restartPolicy, wasRunning))).toEqual({
+      expect(parseTransactionName(parkedName(name, restartPolicy, wasRunning, hasData))).toEqual({
         role: 'old',
         name,
         policy: restartPolicy,
         wasRunning,
+        hasData,
       });
-      expect(parseTransactionName(droppedName(name, restartPolicy, wasRunning))).toEqual({
+      expect(parseTransactionName(droppedName(name, restartPolicy, wasRunning, hasData))).toEqual({
         role: 'drop',
         name,
         policy: restartPolicy,
         wasRunning,
+        hasData,
       });
     }),
   );

@@ -12,6 +12,9 @@ import { fnv64 } from '../text/plain-data.ts';
  * - `web.upkeep-bad`: a successor that failed, about to be removed
  * - `web.upkeep-standin`: stands in for an old container that the engine removes when it stops (`--rm`)
  *
+ * A parked name that ends with `-d` also shows that the update changes data: they are restored before the container may
+ * have its name again. `web.upkeep-measure`, `-save` and `-restore` are the helpers that copy them.
+ *
  * Two more names are outside of the transaction. In `web.upkeep-helper` Upkeep finishes the update of its own
  * container `web`. `web.upkeep-kept-u-t5z2kw` is the container that was `web` before the last update: stopped,
  * without a restart policy, and kept until the time at the end of its name, or left over because the engine did not
@@ -24,6 +27,8 @@ export type TransactionName =
       readonly name: string;
       readonly policy: RestartPolicy;
       readonly wasRunning: boolean;
+      /** Its data belong to the update. */
+      readonly hasData: boolean;
     };
 
 export function successorName(name: string): string {
@@ -48,13 +53,24 @@ export function failedName(name: string): string {
  * The policy and the former state are part of the name, so that a parked container can be restored without its
  * successor.
  */
-export function parkedName(name: string, policy: RestartPolicy, wasRunning: boolean): string {
-  return `${name}.upkeep-old-${policyCode(policy)}${wasRunning ? '' : '-s'}`;
+export function parkedName(name: string, policy: RestartPolicy, wasRunning: boolean, hasData = false): string {
+  return `${name}.upkeep-old-${policyCode(policy)}${wasRunning ? '' : '-s'}${hasData ? '-d' : ''}`;
 }
 
-export function droppedName(name: string, policy: RestartPolicy, wasRunning: boolean): string {
-  return `${name}.upkeep-drop-${policyCode(policy)}${wasRunning ? '' : '-s'}`;
+export function droppedName(name: string, policy: RestartPolicy, wasRunning: boolean, hasData = false): string {
+  return `${name}.upkeep-drop-${policyCode(policy)}${wasRunning ? '' : '-s'}${hasData ? '-d' : ''}`;
 }
+
+export const dataHelperRoles = ['measure', 'save', 'restore'] as const;
+
+export type DataHelperRole = (typeof dataHelperRoles)[number];
+
+/** The name of a helper that copies data. `leader`: the first member of the update. */
+export function dataHelperName(leader: string, role: DataHelperRole): string {
+  return `${leader}.upkeep-${role}`;
+}
+
+const dataHelperPattern = /^(?<name>.+)\.upkeep-(?:measure|save|restore)$/;
 
 /** A container that the last update has replaced, and that may come back unchanged. */
 export type KeptName = {
@@ -100,7 +116,7 @@ function timeOfId(id: string): number {
 }
 
 const transactionNamePattern =
-  /^(?<name>.+)\.upkeep-(?:(?<fresh>new|bad)|(?<standin>standin)|(?<past>old|drop)-(?<policy>[neau]|f\d{1,9})(?<stopped>-s)?)$/;
+  /^(?<name>.+)\.upkeep-(?:(?<fresh>new|bad)|(?<standin>standin)|(?<past>old|drop)-(?<policy>[neau]|f\d{1,9})(?<stopped>-s)?(?<data>-d)?)$/;
 
 /** Undefined for a name that no transaction gives. */
 export function parseTransactionName(text: string): TransactionName | undefined {
@@ -108,7 +124,7 @@ export function parseTransactionName(text: string): TransactionName | undefined 
   const name = groups?.['name'];
   if (groups === undefined || name === undefined) return undefined;
   if (groups['standin'] !== undefined) {
-    return { role: 'old', name, policy: { Name: 'no', MaximumRetryCount: 0 }, wasRunning: true };
+    return { role: 'old', name, policy: { Name: 'no', MaximumRetryCount: 0 }, wasRunning: true, hasData: false };
   }
   if (groups['fresh'] === 'new' || groups['fresh'] === 'bad') return { role: groups['fresh'], name };
   const policy = parsePolicyCode(groups['policy'] ?? '');
@@ -118,18 +134,20 @@ export function parseTransactionName(text: string): TransactionName | undefined 
     name,
     policy,
     wasRunning: groups['stopped'] === undefined,
+    hasData: groups['data'] !== undefined,
   };
 }
 
 /** Whether a name belongs to a transaction, so that its container is never selected. */
 export function isParkedName(name: string): boolean {
-  return parseTransactionName(name) !== undefined || isHelperName(name);
+  return parseTransactionName(name) !== undefined || isHelperName(name) || dataHelperPattern.test(name);
 }
 
 /** The name of a container outside of any update. */
 export function plainName(text: string): string {
   const own = isHelperName(text) ? text.slice(0, -helperName('').length) : undefined;
-  return own ?? parseTransactionName(text)?.name ?? parseKeptName(text)?.name ?? text;
+  const data = dataHelperPattern.exec(text)?.groups?.['name'];
+  return own ?? data ?? parseTransactionName(text)?.name ?? parseKeptName(text)?.name ?? text;
 }
 
 export function helperName(name: string): string {

@@ -6,13 +6,14 @@ import { change, changeAndRead } from './changes.ts';
 import type { Client } from '../transport/client.ts';
 import { containerPath, inspectContainer } from './containers.ts';
 import { bodyForPodman } from './podman.ts';
-import { fields, text, pathSegment, isDefined } from '../transport/json-fields.ts';
-import { isAlive, type Network } from '../../../domain/container/container.ts';
+import { fields, text, textMap, pathSegment, isDefined } from '../transport/json-fields.ts';
+import { isAlive, type Network, type Volume } from '../../../domain/container/container.ts';
 import { describeError, ServiceError } from '../../../domain/text/errors.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { maxAnswerBytes, readJson } from '../transport/answer.ts';
 import { EngineFailure } from '../transport/request.ts';
-import { refusal } from './reads.ts';
+import { readExisting, refusal } from './reads.ts';
+import type { Labels } from '../../../domain/image/labels.ts';
 import { isJsonObject } from '../../../domain/text/json.ts';
 import { readList } from './lists.ts';
 import { readNetwork } from './translate.ts';
@@ -196,6 +197,29 @@ export function removeLink(client: Client, name: string, alias: string): Promise
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Volume/operation/VolumeDelete */
 export function removeVolume(client: Client, name: string): Promise<CallOutcome> {
   return change(client, { method: 'DELETE', path: `/volumes/${encodeURIComponent(name)}`, absentIsNoop: true });
+}
+
+/**
+ * The engine answers 201 with the present labels if the name is taken:
+ * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Volume/operation/VolumeCreate
+ */
+export async function createVolume(client: Client, name: string, labels: Labels): Promise<CallOutcome> {
+  const outcome = await changeAndRead(client, { path: '/volumes/create', body: { Name: name, Labels: labels } });
+  if (outcome.kind !== 'done') return outcome;
+  const present = textMap(fields(outcome.answer)['Labels']);
+  const isOurs = Object.entries(labels).every(([label, value]) => present[label] === value);
+  return isOurs ? { kind: 'done' } : { kind: 'refused', status: 409, message: `the volume ${quoted(name)} exists` };
+}
+
+/** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Volume/operation/VolumeList */
+export async function listVolumes(client: Client, label: string, signal?: AbortSignal): Promise<readonly Volume[]> {
+  const query = { filters: JSON.stringify({ label: [label] }) };
+  const answer = await readExisting(client, { doing: 'list volumes', path: '/volumes', query, signal });
+  const entries = fields(answer)['Volumes'];
+  return (Array.isArray(entries) ? entries : []).map((entry: unknown) => {
+    const { Name, Labels, CreatedAt } = fields(entry);
+    return { name: text(Name), labels: textMap(Labels), createdAtMs: Date.parse(text(CreatedAt)) || 0 };
+  });
 }
 
 const removalPollMs = 100;

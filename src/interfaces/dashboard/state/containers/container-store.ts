@@ -267,10 +267,12 @@ export const phases = [
   'pulling',
   'preparing',
   'stopping',
+  'saving data',
   'starting',
   'checking health',
   'committing',
   'rolling back',
+  'restoring data',
 ] as const;
 type Phase = (typeof phases)[number];
 
@@ -285,7 +287,7 @@ export const waiting: UpdateProgress = {
 
 /** Whether it has no process, or a stopping one. */
 export function isDown({ phase, stoppedAtMs }: UpdateProgress): boolean {
-  return stoppedAtMs !== undefined && (phase === 'stopping' || phase === 'starting' || phase === 'rolling back');
+  return stoppedAtMs !== undefined && phase !== 'checking health' && phase !== 'committing';
 }
 
 /** The same update in its next phase. `nowMs` is its begin, from which the downtime is counted. */

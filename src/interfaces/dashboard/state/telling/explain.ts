@@ -95,10 +95,12 @@ const underWay = {
   pulling: 'The old container keeps running until the new one is ready.',
   preparing: 'The old container keeps running until the new one is ready.',
   stopping: stays,
+  'saving data': stays,
   starting: stays,
   'checking health': stays,
   committing: 'The new container is healthy.',
   'rolling back': 'The new container failed. The old one is coming back.',
+  'restoring data': 'The new container failed. The data of the old one are coming back.',
 } as const;
 
 function serviceUnderWay({ phase }: UpdateProgress): string {

@@ -129,10 +129,12 @@ const phaseVerbs: Readonly<Record<UpdateProgress['phase'], string>> = {
   pulling: 'being pulled',
   preparing: 'being created',
   stopping: 'stopping',
+  'saving data': 'having its data copied',
   starting: 'starting',
   'checking health': 'having its health checked',
   committing: 'nearly done',
   'rolling back': 'rolling back',
+  'restoring data': 'getting its data back',
 };
 
 /** The completed share of a run, from 0 to 1. Counts phases, because their durations are unknown. */
@@ -154,8 +156,10 @@ const weights: Readonly<Record<UpdateProgress['phase'], number>> = {
   pulling: 0.1,
   preparing: 0.45,
   stopping: 0.5,
+  'saving data': 0.55,
   starting: 0.6,
   'checking health': 0.75,
   committing: 0.95,
   'rolling back': 0.9,
+  'restoring data': 0.92,
 };

@@ -1,0 +1,357 @@
+/** The steps that copy and restore the data of an update, with helper containers beside the data. */
+
+import { isAlive, type Container } from '../../domain/container/container.ts';
+import type { DataItem, MountPoint } from '../../domain/container/container-settings.ts';
+import type { CallOutcome } from '../../domain/outside/engine.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import { otherWriter } from '../../domain/plan/saved-data.ts';
+import type { DataFacts, DataHelper, JournaledData } from '../../domain/transaction/facts.ts';
+import {
+  copyLabels,
+  dataHelperRecipe,
+  dataOfLabel,
+  dataVolumeNames,
+  helperWords,
+  labelsOfCopy,
+  noCopyExitCode,
+  readFigures,
+  whyTooMuch,
+  writeDataOrder,
+  type DataFigures,
+  type DataLimits,
+  type DataOrder,
+} from '../../domain/transaction/data-helper.ts';
+import type { DataFault, StepOf } from '../../domain/transaction/member.ts';
+import {
+  dataHelperName,
+  dataHelperRoles,
+  helperMarkTag,
+  helperMarkText,
+  type DataHelperRole,
+} from '../../domain/transaction/transaction-names.ts';
+import { formatDuration } from '../../domain/text/duration.ts';
+import { quoted } from '../../domain/text/printable.ts';
+import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
+import { nothingPrepared, type Performed, type StepContext } from './create-successor.ts';
+import { untag, type OpenTransaction } from './open-transaction.ts';
+
+/** Reads the helpers of a transaction. Undefined if it copies no data. */
+export async function readDataFacts(outside: Outside, transaction: OpenTransaction): Promise<DataFacts | undefined> {
+  const data = dataOf(transaction);
+  if (data === undefined) return undefined;
+  const read = async (role: DataHelperRole): Promise<DataHelper | undefined> => {
+    const helper = await helperOf({ outside, transaction }, data, role);
+    if (helper?.isProven !== true) return undefined;
+    const { status, exitCode, startedAt } = helper.container.state;
+    return { status, exitCode, startedAt };
+  };
+  const [save, restore] = await Promise.all([read('save'), read('restore')]);
+  return { save, restore };
+}
+
+/** All members have the same. */
+export function dataOf({ members }: Pick<OpenTransaction, 'members'>): JournaledData | undefined {
+  return members.find(({ data }) => data !== undefined)?.data;
+}
+
+type Context = Pick<StepContext, 'outside' | 'transaction'>;
+
+type FoundHelper = {
+  readonly container: Container;
+  /** Its mark shows that Upkeep has made it. Anybody can write its name and labels. */
+  readonly isProven: boolean;
+};
+
+/** Undefined if there is none with the label of this transaction. */
+async function helperOf(
+  { outside: { engine }, transaction }: Context,
+  { leader }: JournaledData,
+  role: DataHelperRole,
+): Promise<FoundHelper | undefined> {
+  const container = await engine.inspectContainer(dataHelperName(leader, role));
+  if (container?.settings.Config.Labels?.[dataOfLabel] !== transaction.id) return undefined;
+  return { container, isProven: transaction.dataHelpers.has(container.id) };
+}
+
+/** Measures the data before anything is stopped, and writes the reserve. */
+export async function measureData(context: StepContext): Promise<Performed> {
+  const { outside, transaction, prepared } = context;
+  const [data, limits] = [dataOf(transaction), prepared?.data?.limits];
+  if (data === undefined || limits === undefined) return nothingPrepared;
+  const { reserve } = dataVolumeNames({ leader: data.leader, transaction: transaction.id });
+  const made = await outside.engine.createVolume(reserve, { [dataOfLabel]: transaction.id });
+  if (isFailure(made)) return made;
+  const helper = await createHelper(context, data, 'measure');
+  if (helper.kind !== 'done') return helper;
+  const run = await runHelper(context, helper.id, limits.timeoutMs);
+  // The engine cannot remove a volume that a container uses.
+  const removed = await outside.engine.removeContainer(helper.id);
+  if (run.kind === 'late') return declined(`measuring its data took more than ${formatDuration(limits.timeoutMs)}`);
+  if (run.kind !== 'ended') return run;
+  if (isFailure(removed)) return removed;
+  const figures = readFigures(run.log);
+  if (run.exitCode !== 0 || figures === undefined)
+    return declined(`its data cannot be copied (${helperWords(run.log, run.exitCode)})`);
+  const obstacle = whyTooMuch(figures, limits);
+  return obstacle === undefined ? { kind: 'measured', figures } : declined(obstacle);
+}
+
+function declined(message: string): Performed {
+  return { kind: 'declined', message, deferred: false };
+}
+
+/** Creates the volume of the copy, and the helpers, so that nothing is left to create while the container is down. */
+export async function armData(context: StepContext, figures: DataFigures | undefined): Promise<Performed> {
+  const { outside, transaction } = context;
+  const data = dataOf(transaction);
+  if (data === undefined) return nothingPrepared;
+  const { copy } = dataVolumeNames({ leader: data.leader, transaction: transaction.id });
+  const made = await outside.engine.createVolume(copy, labelsOfCopy(data, transaction.id, figures));
+  if (isFailure(made)) return made;
+  for (const role of ['save', 'restore'] as const) {
+    const helper = await createHelper(context, data, role);
+    if (helper.kind !== 'done') return helper;
+  }
+  return { kind: 'done' };
+}
+
+type Created = { readonly kind: 'done'; readonly id: string } | Exclude<CallOutcome, { kind: 'done' | 'noop' }>;
+
+/** Creates and marks a helper, or finds the one that this transaction already has. */
+async function createHelper(context: Context, data: JournaledData, role: DataHelperRole): Promise<Created> {
+  const { outside, transaction } = context;
+  const { engine, seal } = outside;
+  const found = await helperOf(context, data, role);
+  if (found?.isProven === true) return { kind: 'done', id: found.container.id };
+  const removed = found === undefined ? undefined : await engine.removeContainer(found.container.id);
+  if (removed !== undefined && isFailure(removed)) return removed;
+  const image = await engine.inspectImage(data.imageId);
+  if (image === undefined)
+    return { kind: 'refused', status: 0, message: 'the image of its helper is gone from the engine' };
+  const order: DataOrder = { role, transaction: transaction.id, members: transaction.members, data };
+  const { kind } = await engine.info();
+  const recipe = dataHelperRecipe({ ...order, image, engine: kind, seal: seal?.sign(writeDataOrder(order)) });
+  const name = dataHelperName(data.leader, role);
+  const created = await engine.createContainer(name, recipe);
+  if (created.kind !== 'done') {
+    const isTaken = created.kind === 'refused' && created.status === 409;
+    return isTaken ? { ...created, message: `${quoted(name)} is somebody else's container` } : created;
+  }
+  const tag = helperMarkTag(created.id, transaction.id, seal?.sign(helperMarkText(created.id, transaction.id)));
+  const marked = await engine.tagImage(image.id, tag);
+  if (isFailure(marked)) return marked;
+  transaction.dataHelpers.set(created.id, tag);
+  return { kind: 'done', id: created.id };
+}
+
+export async function saveData(context: StepContext): Promise<Performed> {
+  const { outside, transaction, prepared } = context;
+  const [data, limits] = [dataOf(transaction), prepared?.data?.limits];
+  if (data === undefined || limits === undefined) return nothingPrepared;
+  const helper = await helperOf(context, data, 'save');
+  const failed = (why: string) =>
+    declined(`its data could not be copied (${why}): the old version runs again, its data were not touched`);
+  if (helper?.isProven !== true) return failed('somebody removed the helper');
+  const { id } = helper.container;
+  // An earlier call may have started it, and its answer was lost. What it has copied was copied too early.
+  if (isAlive(helper.container.state.status)) {
+    const stopped = await outside.engine.stopContainer(id, { timeoutSeconds: 0 });
+    if (isFailure(stopped)) return stopped;
+  }
+  const run = await runHelper(context, id, limits.timeoutMs);
+  if (run.kind === 'late') {
+    const killed = await outside.engine.removeContainer(id);
+    return isFailure(killed) ? killed : failed(`it took more than ${formatDuration(limits.timeoutMs)}`);
+  }
+  if (run.kind !== 'ended') return run;
+  return run.exitCode === 0 ? { kind: 'done' } : failed(helperWords(run.log, run.exitCode));
+}
+
+/** Restores the data while no container of the transaction runs. It may be repeated at any time before the first start. */
+export async function restoreData(context: StepContext): Promise<Performed> {
+  const { outside, transaction } = context;
+  const { engine } = outside;
+  const data = dataOf(transaction);
+  if (data === undefined) return nothingPrepared;
+  const olds = await oldContainers(context);
+  const refused = (message: string): Performed => ({ kind: 'refused', status: 0, message });
+  const foreign = data.items.find((item) => !olds.some((old) => isMountOf(old, item)));
+  if (foreign !== undefined) return refused(`the old container does not use the ${foreign.title}`);
+  const writer = await runningWriter(context, olds, data.items);
+  if (writer !== undefined)
+    return refused(`${quoted(writer.name)} runs and writes to the ${writer.item.title}: stop it first`);
+  const save = await helperOf(context, data, 'save');
+  if (save !== undefined && isAlive(save.container.state.status)) {
+    const killed = await engine.removeContainer(save.container.id);
+    if (isFailure(killed)) return killed;
+  }
+  const helper = await createHelper(context, data, 'restore');
+  if (helper.kind !== 'done') return helper;
+  const run = await runHelper(context, helper.id, undefined);
+  if (run.kind !== 'ended') return run.kind === 'late' ? { kind: 'unknown', message: 'it still runs' } : run;
+  const { exitCode, log } = run;
+  if (exitCode === 0) return { kind: 'done' };
+  if (exitCode === noCopyExitCode) return { kind: 'no copy' };
+  if (ownExitCodes.has(exitCode)) return refused(helperWords(log, exitCode));
+  return { kind: 'unknown', message: `its helper ended with code ${exitCode}` };
+}
+
+/** The exit codes of the program itself. An engine that is killed, or kills it, reports others. */
+const ownExitCodes: ReadonlySet<number> = new Set([1, 2, 4, 5, 6, 8, 9]);
+
+async function oldContainers({ outside, transaction }: Context): Promise<readonly Container[]> {
+  const { members, autoRemoveReplicas } = transaction;
+  const ids = members.flatMap(({ oldId }) => [oldId, autoRemoveReplicas.get(oldId) ?? '']).filter((id) => id !== '');
+  const found = await Promise.all(ids.map((id) => outside.engine.inspectContainer(id)));
+  return found.filter((container) => container !== undefined);
+}
+
+/** A journal can be forged. The mounts of the old container are the engine's own words. */
+function isMountOf({ settings }: Container, { mount: { Type, Source }, source }: DataItem): boolean {
+  const isIt = (mount: MountPoint) =>
+    mount.RW !== false &&
+    mount.Type === Type &&
+    (Type === 'volume'
+      ? mount.Name === Source || (mount.Source ?? '').includes(`/${String(Source)}/`)
+      : mount.Source === source);
+  return settings.Mounts.some(isIt);
+}
+
+/** A container outside of the transaction that runs and writes to the data. */
+async function runningWriter(
+  { outside: { engine }, transaction }: Context,
+  olds: readonly Container[],
+  items: readonly DataItem[],
+) {
+  const [owner] = olds;
+  if (owner === undefined) return undefined;
+  const { members, successors, autoRemoveReplicas } = transaction;
+  const group = new Set([
+    ...members.map(({ oldId }) => oldId),
+    ...successors.values(),
+    ...autoRemoveReplicas.values(),
+    ...transaction.dataHelpers.keys(),
+  ]);
+  const running = (await engine.listContainers()).filter(({ id, status }) => isAlive(status) && !group.has(id));
+  const inspected = await mapConcurrently(running, inspectionsAtOnce, ({ id }) => engine.inspectContainer(id));
+  return otherWriter(owner, items, { containers: inspected.filter((one) => one !== undefined), group });
+}
+
+type HelperRun =
+  | { readonly kind: 'ended'; readonly exitCode: number; readonly log: string }
+  | { readonly kind: 'late' }
+  | { readonly kind: 'left' }
+  | Exclude<CallOutcome, { kind: 'done' | 'noop' }>;
+
+/**
+ * Starts a helper unless it runs, and waits for its end. Without a limit it waits as long as it takes: a restore that is
+ * given up would leave mixed data. It continues without this process, whose end only ends the wait.
+ */
+async function runHelper({ outside }: Context, id: string, limitMs: number | undefined): Promise<HelperRun> {
+  const { engine, clock, ending } = outside;
+  const started = await engine.startContainer(id);
+  if (isFailure(started)) return started;
+  const over = new AbortController();
+  let isLeft = false;
+  const leave = async () => {
+    await clock.sleep(lastWaitMs, over.signal).catch(() => undefined);
+    isLeft = !over.signal.aborted;
+    over.abort();
+  };
+  if (ending?.aborted) void leave();
+  else ending?.addEventListener('abort', () => void leave(), { signal: over.signal });
+  const untilMs = clock.monotonicMs() + (limitMs ?? Infinity);
+  try {
+    for (;;) {
+      const waitMs = Math.min(longestWaitMs, untilMs - clock.monotonicMs());
+      if (waitMs <= 0) return { kind: 'late' };
+      await engine.waitUntilStopped(id, waitMs, over.signal);
+      const container = await engine.inspectContainer(id);
+      if (container === undefined) return { kind: 'unknown', message: 'somebody removed the helper' };
+      if (isAlive(container.state.status)) continue;
+      const { exitCode } = container.state;
+      return { kind: 'ended', exitCode, log: await engine.containerLogs(id, { tail: 20 }) };
+    }
+  } catch (error) {
+    if (isLeft) return { kind: 'left' };
+    throw error;
+  } finally {
+    over.abort();
+  }
+}
+
+/** As for a health check: `docker stop` kills this process after 10 s. */
+const lastWaitMs = 4000;
+
+/** One request of many for a long copy: a proxy may end longer ones. */
+const longestWaitMs = 60_000;
+
+export async function freeReserve({ outside: { engine }, transaction }: StepContext): Promise<Performed> {
+  const data = dataOf(transaction);
+  if (data === undefined) return nothingPrepared;
+  const { reserve } = dataVolumeNames({ leader: data.leader, transaction: transaction.id });
+  const volumes = await engine.listVolumes(`${dataOfLabel}=${transaction.id}`);
+  return volumes.some(({ name }) => name === reserve) ? engine.removeVolume(reserve) : { kind: 'noop' };
+}
+
+/** Removes what the transaction has made for the data. After a commit, earlier copies of the container go too. */
+export async function clearData(
+  context: StepContext,
+  { keepsCopy, isCommitted }: StepOf<'clearData'>,
+): Promise<Performed> {
+  const { outside, transaction } = context;
+  const { engine } = outside;
+  const data = dataOf(transaction);
+  if (data === undefined) return nothingPrepared;
+  for (const role of dataHelperRoles) {
+    const helper = await helperOf(context, data, role);
+    if (helper === undefined) continue;
+    const removed = await engine.removeContainer(helper.container.id);
+    if (isFailure(removed)) return removed;
+  }
+  for (const [id, tag] of transaction.dataHelpers) {
+    const untagged = await untag(outside, tag);
+    if (isFailure(untagged)) return untagged;
+    transaction.dataHelpers.delete(id);
+  }
+  const { copy, reserve } = dataVolumeNames({ leader: data.leader, transaction: transaction.id });
+  const names = new Set(keepsCopy ? [reserve] : [reserve, copy]);
+  const volumes = await engine.listVolumes(`${dataOfLabel}=${transaction.id}`);
+  for (const { name } of volumes.filter((volume) => names.has(volume.name))) {
+    const removed = await engine.removeVolume(name);
+    if (isFailure(removed)) return removed;
+  }
+  if (isCommitted) await removeFormerCopies(outside, data.leader, transaction.id);
+  return { kind: 'done' };
+}
+
+/** Copies of earlier updates of the same container, which the one of this update replaces. */
+async function removeFormerCopies({ engine }: Pick<Outside, 'engine'>, leader: string, transaction: string) {
+  for (const { name, labels } of await engine.listVolumes(`${copyLabels.container}=${leader}`)) {
+    const of = labels[dataOfLabel];
+    if (of === undefined || of === transaction) continue;
+    if (name === dataVolumeNames({ leader, transaction: of }).copy) await engine.removeVolume(name);
+  }
+}
+
+function isFailure(outcome: CallOutcome): outcome is Exclude<CallOutcome, { kind: 'done' | 'noop' }> {
+  return outcome.kind === 'refused' || outcome.kind === 'unknown';
+}
+
+/** What a person reads when only a person can decide. */
+export function describeDataFault(fault: DataFault, name: string): string {
+  const container = quoted(name);
+  switch (fault) {
+    case 'no-copy':
+      return `the copy of the data of ${container} is gone. Keep the new version: upkeep recover ${name} --keep-new. Start the old one on the new data: upkeep recover ${name} --without-data`;
+    case 'no-journal':
+      return `the new container of ${container} was removed, and nothing shows which data it has changed. Start the old one on them: upkeep recover ${name} --without-data`;
+    case 'old-started':
+      return `${container} was started by somebody on the data of the new version. Stop it, then: upkeep recover ${name}`;
+    case 'new-gone':
+      return `the new container of ${container} was removed after its update. Start the old one on the new data: upkeep recover ${name} --without-data`;
+  }
+}
+
+/** The data of a transaction about to begin, with its limits. */
+export type PreparedData = { readonly data: JournaledData; readonly limits: DataLimits };
