@@ -65,11 +65,13 @@ function campaignTable(rows) {
 
 function shapeTable(rows) {
   const ours = rows.filter(({ campaign }) => campaign !== comparison);
-  const shapes = [...groupBy(ours, ({ shape }) => shape)].map(([shape, group]) => {
-    const lost = sum(group, 'lost');
-    return `${shape} (${sum(group, 'points')}${lost === 0 ? '' : `, ${lost} LOST`})`;
-  });
-  return `## Shapes of containers\n\nWith the points of each, of which ${sum(ours, 'lost')} lost a container: ${shapes.join('; ')}.\n`;
+  const shapes = groupBy(ours, ({ shape }) => shape);
+  const lost = [...shapes].filter(([, group]) => sum(group, 'lost') > 0).map(([shape]) => shape);
+  return `## Shapes of containers
+
+${shapes.size} shapes of containers take part: each restart policy, volumes, ports and networks, \`--rm\`, groups and links, compose
+services, hooks, new versions that end at once or are never healthy (\`test/faults/results/\`). Lost: ${lost.join('; ') || 'none'}.
+`;
 }
 
 /** The campaign of an updater that is not ours. */

@@ -181,26 +181,20 @@ export function labelRows(): readonly (readonly string[])[] {
 /** Labels of other programs, with their use in Upkeep. */
 export function foreignLabelRows(): readonly (readonly string[])[] {
   return [
-    [code(`${watchtowerLabel}=true`), 'Marks an updater of the Watchtower family. It has no effect on the container'],
-    [
-      code(originalImageLabel),
-      'Image to update to, instead of the image that the container was created from. Ignored on an image',
-    ],
+    [code(`${watchtowerLabel}=true`), 'An updater of the Watchtower family. No effect'],
+    [code(originalImageLabel), "Image to update to, instead of the container's own. Ignored on an image"],
     [
       code('com.docker.compose.depends_on'),
       'Dependencies of a compose service, unless --use-compose-depends-on is off',
     ],
     [
       code('com.docker.compose.project'),
-      'With the label service: identifies the containers of these dependencies, with the same project.working_dir and a common file in project.config_files',
+      'With service, project.working_dir and project.config_files: finds these dependencies',
     ],
-    [
-      code('com.docker.swarm.task.id'),
-      'Marks a task of a Swarm service, which Swarm replaces itself. Upkeep does not update it',
-    ],
+    [code('com.docker.swarm.task.id'), 'A task of a Swarm service, which Upkeep does not update'],
     [
       code('com.docker.compose.oneoff=True'),
-      'Marks a container of docker compose run, which is not watched without its own label upkeep.enable=true. So do the marks of [other programs](operations.md#containers-of-other-programs), such as Kubernetes and CI runners',
+      'A container of docker compose run, not watched without its own label upkeep.enable=true; the same for [other programs](operations.md#containers-of-other-programs)',
     ],
   ];
 }

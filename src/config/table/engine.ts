@@ -75,7 +75,7 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
     max: maxEngines,
     flag: 'engines-at-once',
     default: 10,
-    meaning: 'Number of engines that are updated or checked at the same time',
+    meaning: 'Engines that are updated or checked at the same time',
     example: '3',
     commands: [...checkingCommands, 'rollback', 'recover'],
   },
@@ -95,7 +95,7 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
     maxMs: 30 * 86_400_000,
     flag: 'wave-pause',
     default: 600_000,
-    meaning: 'How long the engines of a wave have to run a new version before the next wave gets it',
+    meaning: 'Time that a wave must run a new version before the next wave gets it',
     example: '1h',
     commands: checkingCommands,
   },
@@ -194,7 +194,7 @@ export const stateOptions = optionTable({ group: 'state', commands: stateCommand
     default: 'off',
     choices: ['off', 'check'],
     meaning:
-      'Compare containers with their compose files: "check" shows where a file has another image, and the line of a tag that an update leaves behind. Nothing is written',
+      'check: show where a compose file has another image, and the line of a tag that an update leaves behind. Nothing is written',
     example: 'check',
     commands: ['run', 'check'],
   },
@@ -218,8 +218,7 @@ export const stateOptions = optionTable({ group: 'state', commands: stateCommand
     flag: 'journal-key-file',
     placeholder: 'FILE',
     defaultMeaning: 'journal.key in --state-dir, created on first use',
-    meaning:
-      'Key that seals the journals of updates. An interrupted update is repaired only if it was begun with the same key',
+    meaning: 'Key that seals updates: an interrupted one is repaired only with the same key',
     example: '/run/secrets/journal-key',
   },
   unsealed: {

@@ -33,7 +33,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     placeholder: 'TOKEN',
     secret: true,
     meaning:
-      'Token for all endpoints under /v1/ except events, or a file with one token, or with a line "NAME: TOKEN" for each holder. The file is read again when it changes. With --state-dir, the first start makes one, which "upkeep token" shows',
+      'Token for all endpoints under /v1/ except events; or a file with one, or with a line "NAME: TOKEN" for each holder, read again when it changes. With --state-dir, the first start makes one, which "upkeep token" shows',
     example: '/run/secrets/upkeep-token',
     isCommon: true,
     commands: [...commands, 'token'],
@@ -43,7 +43,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     flag: 'http-api-events-token',
     placeholder: 'TOKEN',
     secret: true,
-    meaning: 'Token for /v1/events, or a file as for --http-api-token. The file is read again when it changes',
+    meaning: 'Token for /v1/events, or a file as for --http-api-token',
     example: '/run/secrets/upkeep-events-token',
   },
   httpPasswordFile: {
@@ -157,8 +157,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
       test: (text) => text.length <= 200 && /^\/?(?:[\w~-][\w.~-]*(?:\/[\w~-][\w.~-]*)*\/?)?$/.test(text),
       expected: 'a path such as /upkeep',
     },
-    meaning:
-      'Path of the page and the API behind a reverse proxy that does not remove it. Requests without it are answered too',
+    meaning: 'Sub-path of the page and the API, where a reverse proxy does not remove it',
     example: '/upkeep',
   },
   httpCorsOrigins: {
@@ -191,15 +190,13 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     placeholder: 'SECRET',
     secret: true,
     defaultMeaning: 'none: no webhooks',
-    meaning:
-      'Secret for webhooks of registries, or a file as for --http-api-token. The file is read again when it changes',
+    meaning: 'Secret for webhooks of registries, or a file as for --http-api-token',
     example: '/run/secrets/upkeep-webhooks',
   },
   httpWebhookUpdate: {
     kind: 'boolean',
     flag: 'http-api-webhook-update',
-    meaning:
-      'After a webhook, also update the containers of that image; windows, approvals and cooldowns still count. Without it, a webhook causes a check only',
+    meaning: 'After a webhook, also update the containers of that image; windows, approvals and cooldowns still count',
   },
   httpContainerMetrics: {
     kind: 'boolean',

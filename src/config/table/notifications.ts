@@ -83,7 +83,7 @@ export const notificationOptions = optionTable({ group: 'notifications', command
   notificationQuietHours: {
     ...text(
       'notification-quiet-hours',
-      'Time span in which only failures are sent; other messages are sent after it',
+      'Time in which only failures are sent; other messages follow after it',
       '22:00-07:00',
     ),
     accepts: { test: isTimeSpan, expected: 'two different times of the day such as 22:00-07:00' },

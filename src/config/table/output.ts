@@ -69,7 +69,7 @@ export const outputOptions = optionTable({ group: 'output', commands: commandsWi
     short: 'l',
     default: 'auto',
     meaning:
-      'Format of log lines; auto is pretty on a terminal and JSON elsewhere; pretty is for people: it cuts long lines that are no warnings',
+      'Format of log lines; auto is pretty on a terminal and JSON elsewhere; pretty cuts long lines that are no warnings',
     example: 'logfmt',
   },
   debug: { kind: 'boolean', flag: 'debug', short: 'd', meaning: 'Short for --log-level debug' },

@@ -142,7 +142,7 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
     atMost: 20,
     needsItem: true,
     meaning:
-      'PEM file with one or more public keys (ECDSA, RSA or Ed25519, as cosign makes them), named after the file: team.pub is team. A new image is accepted only if the registry has a cosign signature by one of these keys',
+      'PEM file with public keys of cosign, named after the file: team.pub is team. A new image needs a signature by one of them',
     example: '/keys/team.pub',
     commands: [...checkingCommands, 'rollback'],
   },
@@ -174,8 +174,7 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
     secret: true,
     atMost: 20,
     accepts: { test: isHostWithToken, expected: 'HOST=TOKEN or HOST=FILE, as in github.com=/run/secrets/github' },
-    meaning:
-      'Token for the release notes of a host, or a file with it. Without one, GitHub allows 60 requests an hour. It is sent to the API of this host only',
+    meaning: 'Token for the release notes of a host, or a file with it; it is sent to the API of this host only',
     example: 'github.com=/run/secrets/github',
     commands: [...checkingCommands],
   },

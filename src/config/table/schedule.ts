@@ -31,7 +31,7 @@ export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
         'a schedule with at least one run: "0 4 * * *", "30 0 4 * * *" (seconds first), "@daily" or "@every 6h"',
     },
     meaning:
-      'Schedule of updates instead of an interval: five cron fields as in "0 4 * * *", six with seconds first, or @daily and the like. A prefix TZ=Europe/Berlin sets the time zone',
+      'Schedule of updates instead of an interval: five cron fields as in "0 4 * * *", six with seconds first, or @daily and the like, with TZ=Europe/Berlin before them for a time zone',
     example: '@daily',
     isCommon: true,
   },
@@ -42,7 +42,7 @@ export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
     minMs: 0,
     maxMs: 3_600_000,
     meaning:
-      'Updates of --schedule begin up to this much later, by a delay that is drawn at the start, so that many services do not ask the registries in the same second',
+      'Longest delay of updates of --schedule, drawn at the start, so that many services do not ask the registries in the same second',
     example: '5m',
   },
   startCheck: {
@@ -50,8 +50,7 @@ export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
     flag: 'start-check',
     default: true,
     defaultMeaning: 'true with the API groups containers or dashboard, or Home Assistant',
-    meaning:
-      'Check at the start, without an update, so that the page, the API and Home Assistant show the state of every container',
+    meaning: 'Check at the start, without an update, so that page and API show the state of every container at once',
     example: 'false',
   },
   updateOnStart: { kind: 'boolean', flag: 'update-on-start', meaning: 'Also update at the start' },
@@ -163,7 +162,7 @@ export const requestOptions = optionTable({ group: 'update', env: [] }, {
   now: {
     kind: 'boolean',
     flag: 'now',
-    meaning: 'Update the named containers also outside of their windows; versions that wait for approval still wait',
+    meaning: 'Update the named containers outside of their windows too; approvals still count',
     commands: ['update'],
   },
   dryRun: {
@@ -176,8 +175,7 @@ export const requestOptions = optionTable({ group: 'update', env: [] }, {
   verify: {
     kind: 'boolean',
     flag: 'verify',
-    meaning:
-      'Dry run that also pulls the new images, creates the new containers, compares them with the running ones, and removes them',
+    meaning: 'Dry run that also pulls, creates the new containers, compares and removes them',
     isCommon: true,
     commands: ['update'],
   },

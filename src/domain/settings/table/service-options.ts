@@ -84,16 +84,14 @@ export const containerLabels = {
     name: 'canary',
     value: kinds.booleanValue,
     fromImage: 'ignored',
-    meaning:
-      'Update this container before the others that get the same new image, and the others only if its health check passes',
+    meaning: 'Update this container before the others with the same new image',
     example: 'true',
   },
   fromRegistry: {
     name: 'from-registry',
     value: kinds.booleanValue,
     fromImage: 'ignored',
-    meaning:
-      'true: its image is from the repository of its name, also where nothing else shows that; false: it was built here, and no registry is asked about it',
+    meaning: 'true: its image is from the repository of its name; false: it was built here, and no registry is asked',
     example: 'true',
   },
   source: {

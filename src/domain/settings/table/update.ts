@@ -35,7 +35,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
     kind: 'boolean',
     flag: 'start-first',
     meaning:
-      'Stop the old container only after the new one has passed its health check. Only for containers that can run twice: no fixed ports or addresses, no writable volumes',
+      'Stop the old container only after the health check of the new one, where a container can run twice: no fixed ports or addresses, no writable volumes',
     label: {
       name: 'start-first',
       value: booleanValue,
@@ -50,8 +50,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
     default: 0,
     minMs: 0,
     maxMs: maxKeepMs,
-    meaning:
-      'Keep the old container for this time after an update, stopped and under another name, so that upkeep rollback can start it again',
+    meaning: 'Keep the old container for this time, stopped and under another name, for upkeep rollback',
     example: '2d',
     label: {
       name: 'keep-old',
@@ -85,7 +84,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
   rollingRestart: {
     kind: 'boolean',
     flag: 'rolling-restart',
-    meaning: 'Update one group of linked containers at a time, each after the previous one has passed its health check',
+    meaning: 'Update one group of linked containers at a time, each after the health check of the previous one',
     usedBy: 'update',
   },
   cleanup: {
@@ -105,7 +104,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
   disableMemorySwappiness: {
     kind: 'boolean',
     flag: 'disable-memory-swappiness',
-    meaning: 'Create new containers without memory swappiness, as Podman with crun requires',
+    meaning: 'Create containers without memory swappiness, as Podman with crun requires',
   },
   cpuCopyMode: {
     kind: 'choice',
@@ -122,7 +121,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
     min: 1,
     max: 64,
     meaning:
-      'Number of groups of linked containers that are pulled, stopped and started at the same time; 1: one group at a time, to the end of its health check',
+      'Groups of linked containers that are pulled, stopped and started at the same time; 1: each to the end of its health check',
     example: '1',
     usedBy: 'update',
   },
@@ -132,8 +131,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
     default: 32,
     min: 0,
     max: 256,
-    meaning:
-      'Number of updated groups that may wait for their health check while others begin; beyond it, a waiting group counts towards --update-concurrency',
+    meaning: 'Updated groups that may wait for their health check while others begin',
     example: '8',
     usedBy: 'update',
   },
@@ -142,7 +140,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
     flag: 'canary',
     default: true,
     meaning:
-      'Update one container first if three or more get the same new image, or if one of several has the label canary. The others follow after it has passed its health check, and are not updated if it is rolled back',
+      'Of three or more containers with one new image, or several of which one has the label canary, update one first, and the others only if its health check passes',
     example: 'false',
     usedBy: 'update',
   },
@@ -160,7 +158,7 @@ export const healthOptions = optionTable({ group: 'update', usedBy: 'replacement
     default: 30_000,
     minMs: 0,
     maxMs: dayMs,
-    meaning: 'Time that a container has to stop before it is killed; its own stop timeout overrides this',
+    meaning: 'Time that a container has to stop before it is killed, unless it has a stop timeout of its own',
     example: '1m30s',
     label: {
       name: 'stop-timeout',
@@ -177,8 +175,7 @@ export const healthOptions = optionTable({ group: 'update', usedBy: 'replacement
     default: 10_000,
     minMs: 0,
     maxMs: dayMs,
-    meaning:
-      'Time that a new container must run without a restart before the old one is removed; a HEALTHCHECK and a probe must also pass',
+    meaning: 'Time that a new container must run without a restart; its HEALTHCHECK and probe must also pass',
     example: '30s',
     isCommon: true,
     label: { name: 'health-window', value: waitTime, fromImage: 'counts', effect: 'overrides', note: '1h at most' },
@@ -189,7 +186,7 @@ export const healthOptions = optionTable({ group: 'update', usedBy: 'replacement
     defaultMeaning: 'from the times of the HEALTHCHECK, at least 100s',
     minMs: 1000,
     maxMs: dayMs,
-    meaning: 'Time that a new container has to become healthy before the update is rolled back',
+    meaning: 'Time that a new container has to become healthy',
     example: '5m',
     label: { name: 'health-timeout', value: waitTime, fromImage: 'counts', effect: 'overrides', note: '1h at most' },
   },
@@ -201,7 +198,7 @@ export const healthOptions = optionTable({ group: 'update', usedBy: 'replacement
     defaultMeaning: 'none',
     value: healthProbe,
     meaning:
-      'Probe that a new container must pass before the old one is removed: http://:PORT/PATH or tcp://:PORT at its own address, or exec:COMMAND inside it',
+      'Probe that a new container must pass: http://:PORT/PATH or tcp://:PORT at its own address, or exec:COMMAND inside it',
     example: 'http://:8080/healthz',
     label: {
       name: 'health-probe',
