@@ -327,11 +327,11 @@ function beginTransaction(
 }
 
 function mayStartFirst(
-  { container, desiredEndState }: PlannedMember,
+  { container, desiredEndState, data }: PlannedMember,
   settings: ServiceSettings,
   log: Pick<Log, 'info'>,
 ): boolean {
-  const order = startOrderOf(container, settings);
+  const order = startOrderOf(container, settings, { savesData: data !== undefined && data.items.length > 0 });
   if (order.kind === 'impossible') {
     log.info('A container is stopped before its successor starts', {
       container: container.name,

@@ -67,8 +67,9 @@ function withoutTransaction(container: CheckedContainer, plan: UpdatePlan): Cont
   const refused = plan.refused.find((one) => one.id === id);
   const isDeferred =
     (status === 'held' && (eligibleAtMs !== undefined || hold === 'wave')) || refused?.isDeferred === true;
+  const kind = isDeferred ? 'deferred' : refused?.isFailure === true ? 'failed' : outcomeOf[status];
   return {
-    ...untouched(container, isDeferred ? 'deferred' : outcomeOf[status], refused?.reason ?? error ?? container.reason),
+    ...untouched(container, kind, refused?.reason ?? error ?? container.reason),
     oldDigest: digest,
     newDigest: latestDigest,
     ...(status !== 'fresh' && status !== 'stale' && { verdict: status }),

@@ -19,6 +19,15 @@ describe('startOrderOf()', () => {
     expect(order({ labels: { 'upkeep.start-first': 'false' } })).toEqual({ kind: 'stop-first' });
   });
 
+  test('is impossible with data that are copied while nothing runs on them, whoever asks', () => {
+    const container = inspectedContainer('web', { labels: asked });
+    const reason = 'has data to be copied while it is stopped';
+    expect(startOrderOf(container, { startFirst: true }, { savesData: true })).toEqual({ kind: 'impossible', reason });
+    expect(startOrderOf(inspectedContainer('web'), { startFirst: false }, { savesData: true })).toEqual({
+      kind: 'stop-first',
+    });
+  });
+
   test.each<readonly [string, ContainerParts]>([
     ['does not run', { status: 'exited' }],
     ['is removed by the engine as soon as it stops (--rm)', { host: { AutoRemove: true } }],

@@ -31,7 +31,10 @@ export type ReplacementContext = {
   readonly ownId: string | undefined;
   /** The containers that a helper replaces, because this process needs them, by id. Each reason follows its name. */
   readonly doors: ReadonlyMap<string, string>;
-  readonly settings: Pick<ServiceSettings, 'updateAutoRemove' | 'selfUpdate'>;
+  readonly settings: Pick<
+    ServiceSettings,
+    'updateAutoRemove' | 'selfUpdate' | 'data' | 'dataFolders' | 'removeVolumes'
+  >;
 };
 
 /**
@@ -187,11 +190,17 @@ type StartOrder =
 
 /**
  * The start order of a container. The option applies if two instances can run together, by the container's settings.
- * The label also allows shared writable volumes, because its author knows the program.
+ * The label also allows shared writable volumes, because its author knows the program. Data are copied only while
+ * nothing runs on them.
  */
-export function startOrderOf(container: Container, settings: Pick<ServiceSettings, 'startFirst'>): StartOrder {
+export function startOrderOf(
+  container: Container,
+  settings: Pick<ServiceSettings, 'startFirst'>,
+  { savesData = false } = {},
+): StartOrder {
   const labelValues = labelValuesOf(container);
   if (!effectiveSettings(settings, labelValues).startFirst) return { kind: 'stop-first' };
+  if (savesData) return { kind: 'impossible', reason: 'has data to be copied while it is stopped' };
   const reason =
     whyNotSideBySide(container) ?? (labelValues.startFirst === true ? undefined : whyNotBesideItself(container));
   return reason === undefined ? { kind: 'start-first' } : { kind: 'impossible', reason };

@@ -136,6 +136,16 @@ function unknownPath(path: string | undefined, mounted: ReadonlySet<string>): st
 /** A running container that writes to the data of others. */
 type Writer = { readonly item: DataItem; readonly name: string };
 
+type Others = { readonly containers: Iterable<Container>; readonly group: ReadonlySet<string> };
+
+/** Why the items cannot be copied while others run. The text follows the name of their owner: `has data …`. */
+export function whyWritten(owner: Container, items: readonly DataItem[], others: Others): string | undefined {
+  const writer = otherWriter(owner, items, others);
+  if (writer === undefined) return undefined;
+  const { item, name } = writer;
+  return `has data that another container changes: ${item.title} is also written by the running container ${quoted(name)}. Set upkeep.data-shared=true on both if that is safe`;
+}
+
 /**
  * The first running container outside of the group that may write to one of the items. It does not count if both
  * containers have the label data-shared: a label must not give its author the data of somebody else.
@@ -143,7 +153,7 @@ type Writer = { readonly item: DataItem; readonly name: string };
 export function otherWriter(
   owner: Container,
   items: readonly DataItem[],
-  { containers, group }: { readonly containers: Iterable<Container>; readonly group: ReadonlySet<string> },
+  { containers, group }: Others,
 ): Writer | undefined {
   const isShared = labelValuesOf(owner).dataShared === true;
   for (const container of containers) {

@@ -355,6 +355,52 @@ describe('planUpdate() and the doors of the engine', () => {
   });
 });
 
+describe('planUpdate() and data', () => {
+  const mounts = [{ Type: 'volume', Name: 'data', Source: '/volumes/data/_data', Destination: '/data' }];
+  const saving = { mounts, labels: { 'upkeep.data': 'volumes' } };
+  const savedOf = ({ transactions, self }: UpdatePlan) =>
+    [...transactions, ...(self === undefined ? [] : [self])].flatMap(({ members }) =>
+      members.map(({ container, data }) => [container.name, data?.items.flatMap(({ paths }) => paths)]),
+    );
+
+  test('copies those of a container that gets a new version and is started', () => {
+    expect(savedOf(plan([one('app', saving)], ['app']))).toEqual([['app', ['/data']]]);
+    expect(savedOf(plan([one('app', { mounts })], ['app']))).toEqual([['app', undefined]]);
+  });
+
+  test('copies none where nothing new is started, or only the container is made again', () => {
+    expect(savedOf(plan([one('app', { ...saving, status: 'exited' })], ['app']))).toEqual([['app', undefined]]);
+    const unstarted = { settings: { ...defaultSettings, noRestart: true } };
+    expect(savedOf(plan([one('app', saving)], ['app'], unstarted))).toEqual([['app', undefined]]);
+    const group = [one('vpn'), one('app', inNetworkOf('vpn', saving))];
+    expect(savedOf(plan(group, ['vpn']))).toEqual([
+      ['vpn', undefined],
+      ['app', undefined],
+    ]);
+  });
+
+  test('copies none of Upkeep itself', () => {
+    expect(savedOf(plan([one('app', saving)], ['app'], { ownId: id('app') }))).toEqual([['app', undefined]]);
+  });
+
+  test('refuses a mistyped path as a failure', () => {
+    const { transactions, refused } = plan([one('app', { mounts, labels: { 'upkeep.data': '/dta' } })], ['app']);
+    expect(transactions).toEqual([]);
+    const reason = 'It names "/dta" in its label data, which is no volume or folder of it';
+    expect(refused).toEqual([{ id: id('app'), name: 'app', reason, isFailure: true }]);
+  });
+
+  test('refuses data that a container outside of the group writes to, and no other', () => {
+    const writer = (name: string) => one(name, { mounts });
+    const { refused } = plan([one('app', saving), writer('other')], ['app']);
+    expect(refused.map(({ reason }) => reason)).toEqual([
+      'It has data that another container changes: volume "data" is also written by the running container "other". Set upkeep.data-shared=true on both if that is safe',
+    ]);
+    const group = [one('app', saving), one('side', { ...inNetworkOf('app'), mounts })];
+    expect(plan(group, ['app']).refused).toEqual([]);
+  });
+});
+
 describe('planUpdate() refuses', () => {
   const reasonFor = (parts: ContainerParts, more: Partial<PlanInput> = {}) => {
     const { transactions, refused } = plan([one('app', parts), one('down', { status: 'exited' })], ['app'], more);

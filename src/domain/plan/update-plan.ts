@@ -16,7 +16,8 @@ import {
 import type { PlannedService } from '../swarm/decide-service.ts';
 import type { OwnWays } from '../self-update/own-ways.ts';
 import { quoted } from '../text/printable.ts';
-import { whyNotReplaceable, type ReplacementContext } from './replacement.ts';
+import { getsFreshVolumes, whyNotReplaceable, type ReplacementContext } from './replacement.ts';
+import { savedDataOf, whyWritten, type SavedData } from './saved-data.ts';
 import type { ComposeCondition } from '../container/lookup.ts';
 import type { VerifiedImage } from '../outside/registry.ts';
 import type { Digest } from '../image/image-reference.ts';
@@ -54,6 +55,8 @@ export type RefusedContainer = {
   readonly id: string;
   readonly reason: string;
   readonly isDeferred?: true;
+  /** Its owner asked for a copy of its data that cannot be made: a failure, not a choice. */
+  readonly isFailure?: true;
 };
 
 /** Several transactions with one new image. The first one that can prove the image is the canary. */
@@ -79,12 +82,17 @@ export function planUpdate(given: PlanInput): UpdatePlan {
   const known = [...stale.keys()].filter((id) => graph.containers.has(id));
   const moved = replacedTogetherWith(graph, known);
   const transactions: Omit<PlannedTransaction, 'after'>[] = [];
-  const refusals = new Map<string, string>();
+  const refusals = new Map<string, Pick<RefusedContainer, 'reason' | 'isFailure'>>();
   for (const group of groupsOf(graph, moved)) {
     const endings = endingsOf(group, stale, input);
+    const transaction = transactionOf(group, endings, stale, input);
     const reason = whyRefused(group, endings, input);
-    for (const { id } of group) if (reason !== undefined) refusals.set(id, reason);
-    if (reason === undefined) transactions.push(transactionOf(group, endings, stale, graph));
+    const failure = reason ?? whyNoCopy(transaction.members, input);
+    for (const { id } of group) {
+      if (failure === undefined) continue;
+      refusals.set(id, reason === undefined ? { reason: failure, isFailure: true } : { reason });
+    }
+    if (failure === undefined) transactions.push(transaction);
   }
   const members = transactions.flatMap((transaction) => transaction.members);
   const startedAnew = members
@@ -95,7 +103,11 @@ export function planUpdate(given: PlanInput): UpdatePlan {
     restarts: planRestarts(startedAnew, { ...input, optedOut: new Map([...input.optedOut, ...input.doors]) }),
     refused: input.stale
       .filter(({ id }) => refusals.has(id) || !graph.containers.has(id))
-      .map(({ id, name }) => ({ id, name, reason: refusals.get(id) ?? 'It could not be inspected, or is gone' })),
+      .map(({ id, name }) => ({
+        id,
+        name,
+        ...(refusals.get(id) ?? { reason: 'It could not be inspected, or is gone' }),
+      })),
   };
 }
 
@@ -138,10 +150,22 @@ function endingsOf(
 function whyRefused(group: readonly Container[], moved: Endings, input: KnownInput): string | undefined {
   for (const container of group) {
     const why = input.optedOut.get(container.id) ?? whyNotReplaceable(container, { ...input, moved });
-    if (why === undefined) continue;
-    return group.length === 1
-      ? `It ${why}`
-      : `${group.length} containers have to move together, and ${quoted(container.name)} ${why}`;
+    if (why !== undefined) return groupReason(group.length, container, why);
+  }
+  return undefined;
+}
+
+function groupReason(count: number, { name }: Container, why: string): string {
+  return count === 1 ? `It ${why}` : `${count} containers have to move together, and ${quoted(name)} ${why}`;
+}
+
+/** Why the data of a member cannot be copied, as far as settings and other containers show. */
+function whyNoCopy(members: readonly PlannedMember[], { graph }: KnownInput): string | undefined {
+  const group = new Set(members.map(({ container }) => container.id));
+  for (const { container, data } of members) {
+    if (data === undefined) continue;
+    const why = data.fault ?? whyWritten(container, data.items, { containers: graph.containers.values(), group });
+    if (why !== undefined) return groupReason(members.length, container, why);
   }
   return undefined;
 }
@@ -169,6 +193,8 @@ export type PlannedMember = NewImage & {
   readonly cause: 'stale' | 'linked';
   /** Ids of the members that it has a hard dependency on: shared namespaces, legacy links, `volumes_from`. */
   readonly hardDependencies: readonly string[];
+  /** Its data that are copied and put back, and the rest. Absent: no copy is asked for, or nothing new is started. */
+  readonly data?: SavedData;
   /** Others use its volumes (`volumes_from`), and must find the same ones in its successor. */
   readonly lendsVolumes?: true;
   readonly desiredEndState: DesiredEndState;
@@ -247,8 +273,9 @@ function transactionOf(
   group: readonly Container[],
   endings: Endings,
   stale: ReadonlyMap<string, StaleContainer>,
-  graph: DependencyGraph,
+  input: KnownInput,
 ): Omit<PlannedTransaction, 'after'> {
+  const { graph } = input;
   const lenders = new Set(
     group.flatMap(({ id }) =>
       (graph.hard.get(id) ?? []).flatMap(({ kind, targetId }) => (kind === 'volumes' ? targetId : [])),
@@ -256,9 +283,13 @@ function transactionOf(
   );
   const members = group.map((container): PlannedMember => {
     const update = stale.get(container.id);
+    const cause = update === undefined ? 'linked' : 'stale';
+    const desiredEndState = endings.get(container.id) ?? 'stopped';
+    const lendsVolumes = lenders.has(container.id);
+    const data = dataOf(container, { cause, desiredEndState, lendsVolumes }, input);
     return {
       container,
-      cause: update === undefined ? 'linked' : 'stale',
+      cause,
       reference: update?.reference ?? container.settings.Config.Image,
       digest: update?.digest,
       ...(update?.formerReference !== undefined && { formerReference: update.formerReference }),
@@ -266,14 +297,27 @@ function transactionOf(
       ...(update?.imageId === undefined ? {} : { imageId: update.imageId }),
       ...(update?.mustBeHeld && { mustBeHeld: true as const }),
       hardDependencies: hardDependenciesOfId(graph, container.id).filter((id) => endings.has(id)),
-      ...(lenders.has(container.id) && { lendsVolumes: true }),
-      desiredEndState: endings.get(container.id) ?? 'stopped',
+      ...(lendsVolumes && { lendsVolumes }),
+      ...(data !== undefined && { data }),
+      desiredEndState,
       waitsFor: conditionalOn(graph, container.id)
         .map(({ targetId }) => targetId)
         .filter((id) => endings.has(id)),
     };
   });
   return { id: group[0]?.id ?? '', members, requires: requirementsOf(members, graph) };
+}
+
+/** A container that only moves with another one has no new version, and one that is not started changes nothing. */
+function dataOf(
+  container: Container,
+  { lendsVolumes, ...member }: Pick<PlannedMember, 'cause' | 'desiredEndState'> & { readonly lendsVolumes: boolean },
+  { ownId, doors, settings }: KnownInput,
+): SavedData | undefined {
+  if (member.cause === 'linked' || member.desiredEndState === 'stopped') return undefined;
+  if (container.id === ownId || doors.has(container.id)) return undefined;
+  const freshVolumes = getsFreshVolumes({ ...member, ...(lendsVolumes && { lendsVolumes }) }, settings);
+  return savedDataOf(container, settings, { freshVolumes });
 }
 
 /** A member that is not started has no requirements. */

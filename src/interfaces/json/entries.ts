@@ -296,7 +296,7 @@ function memberEntries(
   checked: ReadonlyMap<string, PlanReport['report']['containers'][number]>,
 ) {
   const names = new Map(members.map(({ container }) => [container.id, container.name]));
-  return members.map(({ container, cause, reference, formerReference, hardDependencies }) => {
+  return members.map(({ container, cause, reference, formerReference, hardDependencies, data }) => {
     const { image = reference, version, latestVersion, reason = '', engine } = checked.get(container.id) ?? {};
     const held = hardDependencies.flatMap((id) => names.get(id) ?? []);
     const isStale = cause === 'stale';
@@ -310,9 +310,17 @@ function memberEntries(
       because: isStale ? 'a newer image' : `it is linked to ${held.join(', ')}`,
       depends_on: [...new Set([...after.flatMap((id) => leaders.get(id) ?? []), ...held])],
       reason: isStale ? reason : '',
+      data: data && plannedDataEntry(data),
       engine,
     };
   });
+}
+
+type PlannedData = NonNullable<PlannedTransaction['members'][number]['data']>;
+
+/** Paths whose data an update copies, and the others with their reasons. */
+export function plannedDataEntry({ items, left }: PlannedData) {
+  return { saved: items.flatMap(({ paths }) => paths).toSorted(), not_saved: left };
 }
 
 /** All data about a watched container. `checked_at` is absent before its first check. */

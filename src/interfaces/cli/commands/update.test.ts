@@ -251,6 +251,8 @@ describe('update() with --dry-run', () => {
     waitsFor: [],
     ...parts,
   });
+  const item = (...paths: readonly string[]) => ({ paths, title: '', source: '', mount: {} });
+  const data = { items: [item('/b', '/c'), item('/a')], left: [{ path: '/m', reason: 'memory' }] };
   const answers: FakeAnswers = {
     plan: () => ({
       report: checkReport([checkedContainer('vpn', { reason: 'A newer image is available', status: 'stale' })]),
@@ -265,7 +267,7 @@ describe('update() with --dry-run', () => {
             after: [],
             requires: [],
           },
-          { id: web!.id, members: [member(web, {})], after: [vpn!.id], requires: [] },
+          { id: web!.id, members: [member(web, { data })], after: [vpn!.id], requires: [] },
         ],
         refused: [{ id: 'x', name: 'db', reason: 'it is removed by the engine when it stops (--rm)' }],
         restarts: [{ container: inspectedContainer('proxy'), because: [web!] }],
@@ -286,6 +288,7 @@ describe('update() with --dry-run', () => {
       '',
       '2. (after 1, if that succeeds)',
       `   web: web:1 to ${idOf('web').slice(0, 12)}`,
+      '      data: /a /b /c; not saved: /m (memory)',
       '',
       'Then these would restart (depends_on with restart: true)',
       '  proxy: after web',

@@ -136,7 +136,7 @@ function transactionLines(
   return [
     '',
     notes.length === 0 ? title : `${title} ${style.grey(`(${notes.join('; ')})`)}`,
-    ...members.map((member) => memberLine(member, members, checked, style)),
+    ...members.flatMap((member) => [memberLine(member, members, checked, style), ...dataLines(member)]),
   ];
 }
 
@@ -169,6 +169,18 @@ function memberLine(
   const image = imageChange(formerReference ?? reference, reference);
   const what = `${shown(image)}${change === '' ? to : `, ${change}`}`;
   return `   ${name}: ${what}${how}${reason === '' ? '' : style.grey(` (${shown(reason)})`)}`;
+}
+
+/** `data: /data /config; not saved: /cache (memory)` */
+function dataLines({ data }: PlannedMember): readonly string[] {
+  if (data === undefined) return [];
+  const saved = data.items.flatMap(({ paths }) => paths).toSorted();
+  const left = data.left.map(({ path, reason }) => `${shown(path)} (${shown(reason)})`);
+  const parts = [
+    saved.length === 0 ? 'none' : saved.map(shown).join(' '),
+    ...(left.length === 0 ? [] : [`not saved: ${left.join(', ')}`]),
+  ];
+  return [`      data: ${parts.join('; ')}`];
 }
 
 function shown(text: string): string {

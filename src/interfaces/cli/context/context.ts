@@ -12,6 +12,7 @@ import {
   checkedEntry,
   enginesField,
   outcomeEntry,
+  plannedDataEntry,
   unfinishedField,
   type ConfiguredOption,
 } from '../../json/entries.ts';
@@ -215,7 +216,7 @@ export function planDocument({ report, plan }: PlanReport): Document {
   const transactions = plan.transactions.map(({ members, after }, index) => ({
     number: index + 1,
     after: after.flatMap((id) => numbers.get(id) ?? []),
-    members: members.map(({ container, cause, reference, formerReference, digest, desiredEndState }) => ({
+    members: members.map(({ container, cause, reference, formerReference, digest, desiredEndState, data }) => ({
       name: container.name,
       image: formerReference ?? reference,
       to_image: formerReference && reference,
@@ -223,6 +224,7 @@ export function planDocument({ report, plan }: PlanReport): Document {
       image_id: container.imageId,
       latest_digest: digest ?? '',
       afterwards: desiredEndState,
+      data: data && plannedDataEntry(data),
     })),
   }));
   return {

@@ -155,6 +155,10 @@ const plannedSchema = object(
     from: text('Running version, when known'),
     to: text('Version after the update, when known'),
     to_image: text('Reference after an update to another tag; absent if the tag stays'),
+    data: object({
+      saved: array(text('Path in the container whose data is copied, and put back if the new version fails')),
+      not_saved: array(object({ path: text('Another path'), reason: text('Why it is not copied') })),
+    }),
     ...engineField,
     ...kindField,
   },
