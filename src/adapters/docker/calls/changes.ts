@@ -15,7 +15,7 @@ export type Change = {
   readonly absentIsNoop?: boolean;
 };
 
-/** A call that changes state; `noop` for a 304. Never retried. Uses its own connection. */
+/** A call that changes state; `noop` for a 304. Sent again only if the engine cannot have read it. */
 export async function change(client: Client, request: Change): Promise<CallOutcome> {
   const outcome = await changeAndRead(client, request);
   return outcome.kind === 'done' ? { kind: 'done' } : outcome;
@@ -47,7 +47,7 @@ export async function outcomeOf<Outcome>(client: Client, send: () => Promise<Out
 async function sendChange(client: Client, request: Change): Promise<ChangeAnswer> {
   const { method = 'POST', path, query = {}, body, deadlineMs = client.deadlines.changeMs } = request;
   const patience = { for: 'whole', ms: deadlineMs } as const;
-  const reply = await client.send({ method, path, query, body, socket: 'own', patience });
+  const reply = await client.send({ method, path, query, body, socket: 'change', patience });
   if (reply.kind === 'error') return isNotFound(reply) && request.absentIsNoop ? { kind: 'noop' } : errorOutcome(reply);
   const answer = await readAnswer(reply.body);
   return reply.status === 304 ? { kind: 'noop' } : { kind: 'done', answer };

@@ -25,7 +25,7 @@ export async function pullImage(client: Client, request: PullRequest, signal?: A
       path: '/images/create',
       query: pullQuery(request),
       ...(credentials && { headers: { 'x-registry-auth': encodeCredentials(credentials) } }),
-      socket: 'own',
+      socket: 'change',
       patience: { for: 'silence', ms: request.idleTimeoutMs ?? client.deadlines.pullSilenceMs },
       signal,
     });

@@ -137,7 +137,7 @@ export function createClient({ connection, clock, deadlines, pinnedVersion, warn
       return await sendRequest(connection, clock, { ...call, path });
     } catch (error) {
       if (!(error instanceof EngineFailure)) throw error;
-      if (error.stale && call.socket === 'shared')
+      if (error.stale && (call.socket === 'shared' || (call.socket === 'change' && !error.sent)))
         return await sendRequest(connection, clock, { ...call, path, socket: 'own' });
       negotiation.forget();
       throw error;

@@ -3,7 +3,7 @@ import https from 'node:https';
 import type { Socket } from 'node:net';
 import type { Clock, EngineRoute } from '../../../domain/outside/outside.ts';
 import { sshAgents, createSessionLimit, type SshEnvironment, type SessionLimit } from './ssh.ts';
-import { ServiceError } from '../../../domain/text/errors.ts';
+import { codeOf, ServiceError } from '../../../domain/text/errors.ts';
 import { withoutSecretParts } from '../../../domain/text/hidden-secrets.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 
@@ -21,6 +21,8 @@ export type Connection = {
   /** Where the last connection led to. */
   readonly route: () => EngineRoute;
   readonly closed: () => boolean;
+  /** Whether the failure of a request on a kept connection shows that the engine has not read the whole request. */
+  readonly wasUnread: (error: unknown) => boolean;
   /** Call it before each request; undefined without a limit. */
   readonly takeTurn: SessionLimit | undefined;
   /** An unsent request. `breakOff` is called if the connection is closed before the call of `ended`. */
@@ -39,10 +41,10 @@ type ConnectionRequest = {
 
 /**
  * `shared`: one of a few kept connections, for short reads. The engine may close it at the moment of its use, so only
- * repeatable calls use it. `own`: a new connection, for changes and long calls. A new connection costs 0.1 ms over a
- * unix socket. `events`: a new connection for an endless stream.
+ * repeatable calls use it. `change`: a kept connection for changes, where it shows whether the engine has read a request
+ * (`wasUnread`), else a new one. `own`: a new connection, for long calls. `events`: a new one for an endless stream.
  */
-export type SocketKind = 'shared' | 'own' | 'events';
+export type SocketKind = 'shared' | 'change' | 'own' | 'events';
 
 type ConnectionOptions = {
   readonly clock: Clock;
@@ -63,6 +65,7 @@ export function createConnection(address: Address, options: ConnectionOptions): 
     route: () => routeOf(address, peer),
     closed: () => closed,
     takeTurn: address.kind === 'ssh' ? createSessionLimit({ clock: options.clock, host: address.text }) : undefined,
+    wasUnread: (error) => address.kind === 'unix' && wasUnread(error),
     request({ socket, ...rest }, breakOff) {
       const secure = address.kind === 'tcp' && address.secure;
       const message = (secure ? https : http).request({ ...target, ...rest, agent: agents[socket] });
@@ -78,6 +81,17 @@ export function createConnection(address: Address, options: ConnectionOptions): 
       for (const agent of new Set(Object.values(agents))) agent.destroy();
     },
   };
+}
+
+/**
+ * A kernel refuses to write to a unix socket whose other end is closed (EPIPE). It resets the connection if that end is
+ * closed with unread bytes of the request, and no engine acts before it has read all of them. A read request ends
+ * otherwise: Node reports that without a system call. See unix(7) and `unix_release_sock` in Linux.
+ */
+function wasUnread(error: unknown): boolean {
+  const code = codeOf(error);
+  const isOfRead = error instanceof Error && 'syscall' in error && error.syscall === 'read';
+  return code === 'EPIPE' || (code === 'ECONNRESET' && isOfRead && process.platform === 'linux');
 }
 
 function routeOf(address: Address, peer: string | undefined): EngineRoute {
@@ -103,6 +117,11 @@ const keptIdleMs = 4_000;
 /** Most concurrent pulls, waits, stops and event streams; far above the needs of an update. */
 const maxOwnSockets = 256;
 
+/** Kept for the next changes: as many as an update of several containers has under way at once. */
+const maxKeptForChanges = 8;
+
+const keptForChanges = { maxSockets: maxOwnSockets, maxFreeSockets: maxKeptForChanges };
+
 const probeAfterMs = 30_000;
 
 type Agents = Readonly<Record<SocketKind, http.Agent>>;
@@ -120,7 +139,8 @@ function createAgents(address: Address, { tls, maxSockets, clock, sshEnvironment
   };
   const open = (how: http.AgentOptions) => (isPlain ? new http.Agent(how) : new https.Agent({ ...how, ...secrets }));
   const own = open(fresh);
-  return { shared: open(kept), own, events: own };
+  const change = address.kind === 'unix' ? open({ ...kept, ...keptForChanges }) : own;
+  return { shared: open(kept), change, own, events: own };
 }
 
 function targetOf(address: Address): http.RequestOptions {

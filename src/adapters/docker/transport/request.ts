@@ -139,7 +139,9 @@ function startExchange(
       const state = { host: connection.address.text, sent: wasSent(), cause: error };
       if (deadline.passed()) return new EngineFailure(timedOut(patience), state);
       if (connection.closed()) return new EngineFailure(closed, state);
-      return new EngineFailure(explain(error), { ...state, stale: message.reusedSocket && !answered });
+      const stale = message.reusedSocket && !answered;
+      const sent = state.sent && !(stale && connection.wasUnread(error));
+      return new EngineFailure(explain(error), { ...state, sent, stale });
     },
   };
 }
@@ -235,8 +237,8 @@ export const defaultDeadlines: Deadlines = {
 };
 
 /**
- * A call without an answer of the engine. `sent` is false only if no byte of the request can have reached the engine;
- * the call then had no effect. `stale` is true when a kept connection was closed.
+ * A call without an answer of the engine. `sent` is false only if the engine cannot have read the whole request; the
+ * call then had no effect. `stale` is true when a kept connection was closed.
  */
 export class EngineFailure extends ServiceError {
   /** The message without "Cannot reach …", for a message about another action. */

@@ -3,7 +3,7 @@ import { Duplex } from 'node:stream';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { startDeadline, sshFailed, EngineFailure, type Deadline, type Explained } from './request.ts';
 import { spawn, type ChildProcess } from 'node:child_process';
-import type { Address } from './connection.ts';
+import type { Address, SocketKind } from './connection.ts';
 
 /** Longer than the pauses within a check; every session is a process of 8 MB. */
 const keptIdleMs = 10_000;
@@ -16,7 +16,7 @@ export function sshAgents(address: SshAddress, clock: Clock, environment: SshEnv
   const open = createSshHost(address, environment);
   const requests = keepingAgent(open, clock);
   const events = Object.assign(new http.Agent({ keepAlive: false }), { createConnection: open });
-  return { shared: requests, own: requests, events };
+  return { shared: requests, change: requests, own: requests, events };
 }
 
 /** Keeps the usual number of sessions for reuse, and ends idle ones. */
@@ -204,7 +204,7 @@ export type SessionLimit = (order: SessionRequest) => Promise<() => void>;
 
 type SessionRequest = {
   /** The kind of socket, as in `ConnectionRequest`. */
-  readonly socket: SessionKind | 'events';
+  readonly socket: SocketKind;
   readonly ms: number;
   readonly signal: AbortSignal | undefined;
 };
@@ -275,9 +275,10 @@ export function createSessionLimit({ clock, host }: { readonly clock: Clock; rea
   return async function take(request) {
     request.signal?.throwIfAborted();
     if (request.socket === 'events') return () => undefined;
-    if (isFree(request.socket)) return begin(request.socket);
+    const kind = request.socket === 'shared' ? 'shared' : 'own';
+    if (isFree(kind)) return begin(kind);
     if (waiting.size >= maxWaiting) throw new EngineFailure(queueFull, { host, sent: false });
-    return await wait(request.socket, request);
+    return await wait(kind, request);
   };
 }
 
