@@ -18,9 +18,9 @@ describe('notificationsPage()', () => {
       const [, section = ''] = page.split(`### ${title}\n`);
       const [text = ''] = section.split('\n### ');
       expect(text).toContain(`\n    ${example}\n`);
-      for (const key of Object.keys(parameters)) expect(text).toContain(`- \`${key}\``);
+      for (const key of Object.keys(parameters)) expect(text).toMatch(new RegExp(`^- .*\`${key}\``, 'm'));
     }
-    const anchors = [...page.matchAll(/^### (.*)$/gm)].map(([, title = '']) =>
+    const anchors = [...page.matchAll(/^##+ (.*)$/gm)].map(([, title = '']) =>
       title
         .toLowerCase()
         .replaceAll(/[^\w -]/g, '')

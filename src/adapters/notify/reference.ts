@@ -14,11 +14,13 @@ const introduction = `# Notifications
 
 <!-- Written by scripts/docs.mjs from src/adapters/notify/services/: change it there. -->
 
-A target is a URL, as in Watchtower and Shoutrrr. Set one, and try it:
+A target is a URL, as in Watchtower and Shoutrrr. Take its form from the [services](#services) below, and try it:
 
     upkeep notify test --notification-url discord://tkn-A1b2C3d4E5f6_G7@123456789012345678
 
-\`upkeep notify test\` shows the answers of the services. \`upkeep notify preview\` shows the messages of a simulated run, and \`upkeep notify list\` the targets, with \`--state-dir\` also the waiting messages.
+In \`compose.yaml\`, set it as \`UPKEEP_NOTIFICATION_URL\` under \`environment\`; then \`docker exec upkeep upkeep notify test\` tries it.
+
+The test shows the answers of the services. \`upkeep notify preview\` shows the messages of a simulated run, and \`upkeep notify list\` the targets, with \`--state-dir\` also the waiting messages.
 
 ## When messages are sent
 
@@ -36,7 +38,7 @@ Your own wording: [templates](notification-templates.md). All options: [configur
 - \`ops=discord://…\` names a target. The default name is the service: \`discord\`, \`discord-2\`.
 - Write these characters in user names, passwords and tokens as codes: \`/\` as \`%2F\`, \`#\` as \`%23\`, \`?\` as \`%3F\`, \`%\` as \`%25\`, a space as \`%20\`. In a value of the query, a comma before a URL is \`%2C\`, and \`+\` is a space.
 - Keys of the query may be in any case; the first value counts. An unknown key, or a value that cannot be read, causes a warning, and the default counts. Only a key of a recipient, a login or the protection of the connection must be right.
-- A value in parentheses is the default. Lists are separated by commas. Yes or no: \`yes\`, \`true\`, \`1\`, \`y\`, \`no\`, \`false\`, \`0\`, \`n\`. Colours: \`ffc441\`, \`0xffc441\`, \`%23ffc441\`, seven or eight decimal digits, \`good\`, \`warning\`, \`danger\`, or a CSS name such as \`red\`.
+- A value in parentheses is the default. Of all services that list them, \`title\` sets the title or first line, \`disabletls=yes\` uses plain http, and \`skiptlsverify\`, \`insecureskipverify\` or \`disabletlsverification=yes\` accepts any certificate. Lists are separated by commas. Yes or no: \`yes\`, \`true\`, \`1\`, \`y\`, \`no\`, \`false\`, \`0\`, \`n\`. Colours: \`ffc441\`, \`0xffc441\`, \`%23ffc441\`, seven or eight decimal digits, \`good\`, \`warning\`, \`danger\`, or a CSS name such as \`red\`.
 - Plain \`https://\` webhook addresses of Discord, Slack, Teams and Google Chat are recognised; any other gets the plain text.
 - Upkeep never logs a URL, token or password. It shows a target by its name and the parts of its URL that are not secret.
 
@@ -59,15 +61,26 @@ type Described = Pick<Service, 'title' | 'form' | 'about' | 'example' | 'paramet
   Partial<Pick<Service, 'schemes'>>;
 
 function keyList(parameters: ParameterTable): string {
-  const items = Object.entries(parameters).map(([key, parameter]) => {
+  const items = Object.entries(parameters).flatMap(([key, parameter]) => {
     const { aliases, kind, about, isRequired, fallback } = parameter;
+    if (isUsual(key, parameter)) return [];
     const names = [key, ...aliases].map((name) => `\`${name}\``).join(' ');
     const usual = fallback === undefined ? '' : parameter.print(fallback);
     const kindShown = kind.replace('list, separated by commas', 'list').replace(/^(?:text|yes or no)$/, '');
     const notes = [kindShown, isRequired ? 'required' : usual && `\`${usual}\``].filter((note) => note !== '');
-    return `- ${names}${notes.length === 0 ? '' : ` (${notes.join('; ')})`}: ${about}`;
+    return [`- ${names}${notes.length === 0 ? '' : ` (${notes.join('; ')})`}: ${about}`];
   });
-  return items.join('\n');
+  const others = Object.entries(parameters).filter(([key, parameter]) => isUsual(key, parameter));
+  const also = others.length === 0 ? [] : [`- also ${others.map(([key]) => `\`${key}\``).join(', ')}`];
+  return [...items, ...also].join('\n');
+}
+
+/** Whether the introduction says all about a key. */
+function isUsual(key: string, { about, fallback, aliases }: ParameterTable[string]): boolean {
+  if (aliases.length > 0) return false;
+  if (key === 'title')
+    return /^(?:of the message|the first line|for messages without a title)$/.test(about) && fallback === '';
+  return fallback === false && (about === 'plain http' || about === 'accept any certificate');
 }
 
 /** Not a target for messages, but described like a service. */

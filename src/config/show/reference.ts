@@ -36,7 +36,7 @@ function introduction(): string {
 
 <!-- Written by scripts/docs.mjs from src/config/table/ and src/domain/settings/table/: change it there. -->
 
-Set an option as a flag, or as a variable: \`--stop-timeout 1m\` is \`UPKEEP_STOP_TIMEOUT=1m\`, or \`WATCHTOWER_STOP_TIMEOUT=1m\` as before with Watchtower. Other names are in the lists. A flag counts before a variable, \`UPKEEP_*\` before \`WATCHTOWER_*\`, and an empty variable counts as absent. The default is in parentheses; without one, an option is off or empty. These are flags only: ${flagOnly.map((option) => code(`--${option.flag}`)).join(', ')}.
+Set an option as a flag, or as a variable: \`--stop-timeout 1m\` is \`UPKEEP_STOP_TIMEOUT=1m\`, or \`WATCHTOWER_STOP_TIMEOUT=1m\` as before with Watchtower. In \`compose.yaml\`, write variables under \`environment\`. Other names are in the lists. A flag counts before a variable, \`UPKEEP_*\` before \`WATCHTOWER_*\`, and an empty variable counts as absent. The default is in parentheses; without one, an option is off or empty. These are flags only: ${flagOnly.map((option) => code(`--${option.flag}`)).join(', ')}.
 
 - **Yes or no:** \`true\`, \`t\`, \`1\`, \`yes\`, \`on\`, \`false\`, \`f\`, \`0\`, \`no\`, \`off\`, in any case. As flags: \`--cleanup\`, \`--cleanup=false\`, \`--no-cleanup\`.
 - **Durations:** \`300ms\`, \`1.5s\`, \`1m30s\`, \`2h\`, \`3d\`, \`1w\`. A plain number means seconds.
