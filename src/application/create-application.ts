@@ -250,7 +250,9 @@ export function createApplication(
     const exceptions = { retryFailed, ignoreWindows, ignoreWaves, asApproved };
     const order = { runId, applyCooldown: true, isDryRun: true, ...exceptions, part: request.part };
     const report = await judge(selected, order, signal);
-    const { plan: made } = report.made ?? (await planner(staleIn(report, settings), selected.listing, signal));
+    const { within } = request;
+    const known = within === undefined ? report.made : undefined;
+    const { plan: made } = known ?? (await planner(staleIn(report, settings), selected.listing, signal, within));
     const services = planServices(report, selected.listing, world.instance);
     return { report, plan: { ...made, ...(services.length > 0 && { services }) } };
   }

@@ -48,6 +48,7 @@ export async function openProcessContext(
       settings.registry.repoPass,
       ...tokensOf(settings.http.token),
       ...tokensOf(settings.http.eventsToken),
+      ...tokensOf(settings.http.oidc?.clientSecret),
       settings.remote.token,
       ...settings.notifications.urls.map((url) => url.replace(/^[^:/]*=/, '')),
       ...settings.notifications.legacySecrets,

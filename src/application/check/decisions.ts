@@ -39,7 +39,7 @@ export type DecisionService = {
   readonly candidateOf: (name: string) => DecidedCandidate | undefined;
   readonly take: (request: DecisionRequest) => Promise<TakenDecision | DecisionFault>;
   /** The withdrawn decision; undefined if there is none with this id. */
-  readonly withdraw: (id: string) => Promise<TakenDecision | undefined>;
+  readonly withdraw: (id: string, by?: string) => Promise<TakenDecision | undefined>;
   /** Ends decisions about versions that their container no longer waits for, as far as the check knows them all. */
   readonly endObsoleteDecisions: (checked: readonly CheckedContainer[]) => Promise<void>;
 };
@@ -77,12 +77,12 @@ export function createDecisionService({ store, clock, newId, log, candidateOf, o
       onChange();
       return { ...taken, isKept: written === 'kept' };
     },
-    async withdraw(id) {
+    async withdraw(id, by) {
       const decision = [...(await readAll()).values()].find((one) => one.id === id);
       if (decision === undefined) return undefined;
       const { container } = decision;
       const written = await store.write([{ kind: 'ended', container, id }]);
-      log.info('A decision was withdrawn', { container, decision: decision.kind, digest: decision.digest });
+      log.info('A decision was withdrawn', { container, decision: decision.kind, digest: decision.digest, by });
       onChange();
       return { ...decision, isKept: written === 'kept' };
     },

@@ -1,3 +1,4 @@
+import { accessTest, type AccessFilter } from '../../domain/access/rights.ts';
 import { failedInAnother, withCanaries } from '../../domain/plan/order.ts';
 import type { ContainerSummary, Container } from '../../domain/container/container.ts';
 import { withoutKept } from '../../domain/recovery/former-version.ts';
@@ -41,7 +42,13 @@ export function staleIn(
 }
 
 /** Plans the replacement of stale containers. It makes no engine call if none is stale. */
-export type Planner = (stale: readonly StaleContainer[], listing: Listing, signal?: AbortSignal) => Promise<MadePlan>;
+export type Planner = (
+  stale: readonly StaleContainer[],
+  listing: Listing,
+  signal?: AbortSignal,
+  /** Containers outside are not changed, also not together with one inside. */
+  within?: AccessFilter,
+) => Promise<MadePlan>;
 
 /** Any container may depend on one that is replaced, so the plan covers all containers. */
 export function createPlanner(outside: ReadOnlyOutside, settings: ServiceSettings): Planner {
@@ -49,7 +56,7 @@ export function createPlanner(outside: ReadOnlyOutside, settings: ServiceSetting
   const { clock, instance, log } = outside;
   const ownId = instance.containerId;
 
-  return async (given, listing, signal) => {
+  return async (given, listing, signal, within) => {
     const stale = given.filter(({ waitsBecause }) => waitsBecause === undefined);
     const waiting = given.flatMap(({ id, name, waitsBecause: reason }): RefusedContainer[] =>
       reason === undefined ? [] : [{ id, name, reason, isDeferred: true }],
@@ -61,9 +68,11 @@ export function createPlanner(outside: ReadOnlyOutside, settings: ServiceSetting
     const { graph, unreadable } = await readGraph(withoutKept(listed), staleIds, signal);
     const imageLabelsOf = imageLabelsIn(images);
     for (const warning of graph.warnings) log.warn(warning);
+    const isWithin = within && accessTest(within);
     const optedOut = listed.flatMap((container) => {
       // The list shows a bare id once the tag has moved.
       const image = graph.containers.get(container.id)?.settings.Config.Image ?? container.image;
+      if (isWithin?.({ name: container.name, image }) === false) return [[container.id, outsideWords] as const];
       const reason = whyOptedOut({ ...container, image, imageLabels: imageLabelsOf(container) }, settings);
       // It is only stale if a person has asked for it.
       const isAsked = reason === monitoredOnly && staleIds.has(container.id);
@@ -98,6 +107,8 @@ export function createPlanner(outside: ReadOnlyOutside, settings: ServiceSetting
     };
   };
 }
+
+const outsideWords = 'is not one of those that this caller may change';
 
 /**
  * Registries may take long to answer. A container that was created since may depend on one that is replaced, so an

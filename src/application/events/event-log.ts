@@ -139,7 +139,7 @@ export function announceRun(
   function begin(): void {
     if (hasBegun) return;
     hasBegun = true;
-    publish({ kind: 'scan_started', runId, purpose, trigger, atMs: startedAtMs });
+    publish({ kind: 'scan_started', runId, purpose, trigger, ...(by !== undefined && { by }), atMs: startedAtMs });
   }
 
   function fail(error: unknown): unknown {

@@ -165,7 +165,7 @@ export function eventsOf(run: HistoryEntry): readonly ServiceEvent[] {
   const origin = { trigger, ...(by !== undefined && { by }) };
   const session = { runId, ...origin, startedAtMs, durationMs, containers, ...(engines && { engines }) };
   return [
-    { kind: 'scan_started', ...begun, trigger, atMs: startedAtMs },
+    { kind: 'scan_started', ...begun, ...origin, atMs: startedAtMs },
     ...containers.flatMap((outcome): readonly ServiceEvent[] => {
       const kind = eventOfOutcome[outcome.outcome];
       return kind === undefined ? [] : [{ kind, runId, outcome, atMs }];

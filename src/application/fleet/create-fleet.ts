@@ -338,10 +338,10 @@ function createFleetDecisions(
       const taken = await member.application.decisions.take(request);
       return 'fault' in taken ? taken : { ...taken, engine: member.name };
     },
-    async withdraw(id) {
+    async withdraw(id, by) {
       await searched();
       for (const { name, application } of membersNow()) {
-        const withdrawn = await application.decisions.withdraw(id);
+        const withdrawn = await application.decisions.withdraw(id, by);
         if (withdrawn !== undefined) return { ...withdrawn, engine: name };
       }
       return undefined;

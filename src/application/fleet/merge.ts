@@ -1,3 +1,4 @@
+import { accessTest } from '../../domain/access/rights.ts';
 import { defined } from '../../domain/text/plain-data.ts';
 import { ServiceError, type ErrorCode } from '../../domain/text/errors.ts';
 import type { EngineRun, Request, Session, ContainerOutcome } from '../../domain/run/session.ts';
@@ -56,9 +57,11 @@ function firstCode(answers: readonly Answer<unknown>[]): ErrorCode {
 const maxNamed = 5;
 
 /** The containers of the last listing, for an engine that could not be worked on. */
-function lastListed({ member }: Answer<unknown>, { containers, images }: Request): readonly TrackedContainer[] {
+function lastListed({ member }: Answer<unknown>, { containers, images, within }: Request): readonly TrackedContainer[] {
   const patterns = containers.map(namePattern);
-  const isMeant = ({ name }: TrackedContainer) => patterns.length === 0 || patterns.some((means) => means(name));
+  const isWithin = within === undefined ? () => true : accessTest(within);
+  const isMeant = (one: TrackedContainer) =>
+    isWithin(one) && (patterns.length === 0 || patterns.some((means) => means(one.name)));
   return images.length > 0 ? [] : member.application.inventory().containers.filter(isMeant);
 }
 

@@ -74,9 +74,9 @@ export function createRunProgress(): RunProgress {
   }
 
   function begin(event: Extract<ServiceEvent, { kind: 'scan_started' }>): void {
-    const { runId, trigger, atMs: startedAtMs } = event;
+    const { runId, trigger, by, atMs: startedAtMs } = event;
     containers.clear();
-    run = { runId, trigger, startedAtMs };
+    run = { runId, trigger, ...defined({ by }), startedAtMs };
   }
 
   function end(): void {

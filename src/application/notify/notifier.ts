@@ -323,7 +323,7 @@ type CollectedRun = Omit<RunFacts, 'news' | 'imageLabels'> & {
   readonly recipients: Readonly<Record<string, readonly string[]>>;
 };
 
-type OpenRun = Pick<CollectedRun, 'runId' | 'purpose' | 'trigger' | 'startedAtMs'> & {
+type OpenRun = Pick<CollectedRun, 'runId' | 'purpose' | 'trigger' | 'by' | 'startedAtMs'> & {
   recipients: CollectedRun['recipients'];
   readonly checked: ContainerOutcome[];
   readonly steps: RunStep[];
@@ -348,8 +348,9 @@ function collectRuns(onEnd: (run: CollectedRun) => void): (event: ServiceEvent) 
 
   return (event) => {
     if (event.kind === 'scan_started') {
-      const { runId, purpose, trigger, atMs: startedAtMs } = event;
-      const run = { runId, purpose, trigger, startedAtMs, recipients: {}, checked: [], steps: [], removedImages: [] };
+      const { runId, purpose, trigger, by, atMs: startedAtMs } = event;
+      const origin = { runId, purpose, trigger, ...(by !== undefined && { by }), startedAtMs };
+      const run = { ...origin, recipients: {}, checked: [], steps: [], removedImages: [] };
       return putNewest(open, runId, run, maxOpen);
     }
     const run = 'runId' in event ? open.get(event.runId) : undefined;

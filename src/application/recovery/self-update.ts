@@ -185,20 +185,28 @@ const pauseMs = 500;
  */
 export function createSelfUpdateState(
   { engine, instance, log }: Pick<Outside, 'engine' | 'instance' | 'log'>,
-  { selfUpdate }: Pick<ServiceSettings, 'selfUpdate'>,
+  { selfUpdate, believedHeader }: Pick<ServiceSettings, 'selfUpdate' | 'believedHeader'>,
 ) {
   let isOn = false;
 
   return {
     isOn: () => isOn,
-    /** Asks the engine if needed. Logs the obstacle to a self-update. */
+    /** Asks the engine if needed. Logs the obstacle to a self-update, and a way around the proxy that names people. */
     async look(signal?: AbortSignal): Promise<void> {
       const { containerId, isMainProcess } = instance;
       const isPossible = selfUpdate === 'on' || selfUpdate === 'unless-published';
-      if (containerId === undefined || !isMainProcess || !isPossible || signal?.aborted) return;
+      const isNeeded = isPossible || believedHeader !== undefined;
+      if (containerId === undefined || !isMainProcess || !isNeeded || signal?.aborted) return;
       const own = await engine.inspectContainer(containerId, signal);
       if (own === undefined) return;
-      isOn = selfUpdate === 'on' || !publishesPorts(own);
+      const isPublished = publishesPorts(own);
+      if (isPublished && believedHeader !== undefined)
+        log.warn(
+          `The port of Upkeep is published, so requests can come past the proxy whose header ${believedHeader} is believed`,
+          { remedy: 'publish no port, or let --http-api-trusted-proxies name only the address of the proxy' },
+        );
+      if (!isPossible) return;
+      isOn = selfUpdate === 'on' || !isPublished;
       if (!isOn) log.info('Self-update is off, because the HTTP API is on and the container publishes ports');
     },
   };

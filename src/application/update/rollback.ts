@@ -58,7 +58,7 @@ export function createRollback({ outside: world, settings, plan: planner, lock }
       );
       const rollBack = async (runId: string) => {
         order.onBegin?.(runId);
-        const { plan } = await planner(previous, await listAll(outside, signal), signal);
+        const { plan } = await planner(previous, await listAll(outside, signal), signal, order.within);
         const perform = returnToKept(await findReturning(outside, plan, signal), runTransaction);
         const reached = await runPlan(outside, settings, plan, { runId, perform }, signal);
         const images = indexImages(await outside.engine.listImages());

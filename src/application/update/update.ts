@@ -68,7 +68,8 @@ export function createUpdate(parts: UpdateParts): Update {
         const order = { runId, applyCooldown: true, retryFailed, ignoreWindows, byPerson, part };
         const report = await judge(selected, order, signal);
         for (const { filter, reason } of report.unmatched) outside.log.warn(reason, { runId, filter });
-        const checked = { report, listing: selected.listing, runId, onPulled, alone: network.alone };
+        const { within } = request;
+        const checked = { report, listing: selected.listing, runId, onPulled, alone: network.alone, within };
         const replaceContainers = () => replaceBetweenHooks(checked, signal);
         const { replaced, services } = await updateBesideServices(
           outside,
@@ -194,10 +195,13 @@ export function createUpdate(parts: UpdateParts): Update {
     return orderByNetwork({ plan, containers, engine: await outside.engine.info(signal), unpulled: new Set(unpulled) });
   }
 
-  async function planUnlessStopped({ report, listing }: Checked, signal: AbortSignal | undefined): Promise<MadePlan> {
+  async function planUnlessStopped(
+    { report, listing, within }: Checked,
+    signal: AbortSignal | undefined,
+  ): Promise<MadePlan> {
     try {
-      if (report.made !== undefined) return report.made;
-      if (!signal?.aborted) return await parts.plan(staleIn(report, settings), listing, signal);
+      if (report.made !== undefined && within === undefined) return report.made;
+      if (!signal?.aborted) return await parts.plan(staleIn(report, settings), listing, signal, within);
     } catch (error) {
       if (!signal?.aborted) throw error;
     }
@@ -214,13 +218,14 @@ type Checked = {
   /** Called when this engine of a run has pulled its images. */
   readonly onPulled: () => void;
   readonly alone: SharedUse['alone'];
+  readonly within: UpdateRequest['within'];
 };
 
 /** Of one engine, which replaces nothing before it has pulled. */
 const unsharedNetwork: SharedUse = { share: () => Promise.resolve(() => {}), alone: (work) => work() };
 
-function isFull({ images, containers }: UpdateRequest): boolean {
-  return images.length === 0 && containers.length === 0;
+function isFull({ images, containers, within }: UpdateRequest): boolean {
+  return images.length === 0 && containers.length === 0 && within === undefined;
 }
 
 type ReplacedContainers = {

@@ -141,7 +141,10 @@ describe('the tokens', () => {
       'line 5 is not NAME: TOKEN, as each line of several has to be',
     ],
     ['\n# people\nSECRET:\n', 'line 3 has a name without a token'],
-    ['bob: SECRET SECRET', 'line 1 has a token with a space in it'],
+    [
+      'bob: SECRET SECRET',
+      'line 1 has a token with a space in it, or a word after it that is no role (viewer, operator, admin)',
+    ],
     ['#SECRET', 'the file has no token: each of its lines is a comment'],
   ])('a token file with %j stops the start, and its content is not told', (text, why) => {
     const path = join(folder, 'people');

@@ -46,7 +46,57 @@ export function makeHttpSettings(given: Given, notes: Notes): HttpSettings {
     watchtowerCompat: values.httpWatchtowerCompat,
     basePath: normalBasePath(values.httpBasePath),
     containerMetrics: values.httpContainerMetrics,
+    ...peopleSettings(given, isOn, notes),
   };
+}
+
+/** The people who may come in, and who says who they are. */
+function peopleSettings(
+  { values, sourceOf }: Given,
+  isOn: boolean,
+  { faults, warnings }: Notes,
+): Pick<HttpSettings, 'people' | 'authHeader' | 'oidc'> {
+  const people = { viewer: values.authViewers, operator: values.authOperators, admin: values.authAdmins };
+  const { authHeader: user, oidcIssuer: issuer, oidcClientId: clientId } = values;
+  const nobody = { people, authHeader: undefined, oidc: undefined };
+  if (!isOn || (user === undefined && issuer === undefined && clientId === undefined)) return nobody;
+  const fault = (message: string) => faults.push({ kind: 'value', message });
+  if ((issuer === undefined) !== (clientId === undefined))
+    fault(`Cannot sign people in with OpenID Connect: it needs both --oidc-issuer and --oidc-client-id`);
+  if (Object.values(people).every((list) => list.length === 0))
+    fault('Cannot sign people in: nobody has a role; list them with --auth-admins, --auth-operators or --auth-viewers');
+  if (user !== undefined && values.httpTrustedProxies.length === 0)
+    warnings.push(
+      `Nobody is believed who sends the header of ${sourceOf('authHeader')}: name its proxy with --http-api-trusted-proxies`,
+    );
+  if (issuer?.startsWith('http:') === true)
+    warnings.push(
+      `The issuer of ${sourceOf('oidcIssuer')} is asked without TLS, so others in its network can be anybody`,
+    );
+  return {
+    people,
+    authHeader:
+      user === undefined ? undefined : { user: user.toLowerCase(), groups: values.authGroupsHeader.toLowerCase() },
+    oidc:
+      issuer === undefined || clientId === undefined
+        ? undefined
+        : {
+            issuer,
+            clientId,
+            clientSecret: clientSecret(values.oidcClientSecret, sourceOf('oidcClientSecret'), faults),
+            scopes: [...new Set(['openid', ...values.oidcScopes])],
+            redirectUrl: values.oidcRedirectUrl,
+            groupsClaim: values.oidcGroupsClaim,
+          },
+  };
+}
+
+function clientSecret(text: string | undefined, source: string, faults: Fault[]): TokenSource | undefined {
+  if (text === undefined) return undefined;
+  const read = readFileValue(source, text);
+  if (read.kind === 'fault') faults.push(read.fault);
+  if (read.kind === 'fault' || read.value === text) return { kind: 'value', value: text.trim() };
+  return { kind: 'file', path: text.trim() };
 }
 
 /** `upkeep/` is `/upkeep`, and `/` is nothing. */

@@ -174,6 +174,7 @@ function serviceSettings(
     names: command === 'run' ? names : [],
     selfUpdate: selfUpdate(command, values, servesApi),
     timeZone: timeZoneOf(values),
+    ...(values.authHeader !== undefined && servesApi && { believedHeader: values.authHeader }),
   };
 }
 

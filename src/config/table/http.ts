@@ -1,3 +1,4 @@
+import { isPeopleEntry } from '../../domain/access/rights.ts';
 import {
   endpointGroups,
   parseIpAddress,
@@ -10,6 +11,22 @@ import type { OptionParts } from './option.ts';
 const commands = ['run', 'demo'] as const;
 
 const dayMs = 86_400_000;
+
+/** https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2 */
+const headerName = {
+  test: (text: string) => /^[\w!#$%&'*+.^`|~-]{1,64}$/.test(text),
+  expected: 'the name of a header',
+};
+
+const people = {
+  kind: 'list',
+  separators: 'comma',
+  placeholder: 'PERSON,…',
+  accepts: {
+    test: isPeopleEntry,
+    expected: 'names, e-mail addresses, domains such as @example.com, or groups such as group:family',
+  },
+} as const;
 
 /** The HTTP API: docs/http-api.md. */
 export const httpOptions = optionTable({ group: 'http', commands }, {
@@ -142,8 +159,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     flag: 'http-api-proxy-header',
     placeholder: 'NAME',
     default: 'X-Forwarded-For',
-    // https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2
-    accepts: { test: (text) => /^[\w!#$%&'*+.^`|~-]{1,64}$/.test(text), expected: 'the name of a header' },
+    accepts: headerName,
     meaning: "Header with the client's address from a trusted proxy",
     example: 'X-Real-IP',
   },
@@ -205,6 +221,100 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     meaning: 'Metrics of each container at /v1/metrics, for the first 1,000',
     example: 'false',
   },
+  authHeader: {
+    kind: 'text',
+    flag: 'auth-header',
+    placeholder: 'NAME',
+    defaultMeaning: 'none: no proxy signs anybody in',
+    accepts: headerName,
+    meaning:
+      'Header in which a reverse proxy of --http-api-trusted-proxies names the person whom it has signed in. Nobody else is believed',
+    example: 'Remote-User',
+  },
+  authGroupsHeader: {
+    kind: 'text',
+    flag: 'auth-groups-header',
+    placeholder: 'NAME',
+    default: 'Remote-Groups',
+    accepts: headerName,
+    meaning: 'Header with the groups of that person, separated by commas, semicolons or |',
+    example: 'X-Authentik-Groups',
+  },
+  authViewers: {
+    ...people,
+    flag: 'auth-viewers',
+    meaning: 'People who may read, but change nothing. An entry is as for --auth-admins',
+    example: '@example.com',
+  },
+  authOperators: {
+    ...people,
+    flag: 'auth-operators',
+    meaning: 'People who may also check, update, decide and roll back. An entry is as for --auth-admins',
+    example: 'group:family',
+  },
+  authAdmins: {
+    ...people,
+    flag: 'auth-admins',
+    meaning:
+      'People with all rights, whom a proxy or an issuer has signed in: an e-mail address, all of a domain as @example.com, a group as group:NAME, or the name in --auth-header',
+    example: 'anna@example.com,group:admins',
+  },
+  oidcIssuer: {
+    kind: 'text',
+    flag: 'oidc-issuer',
+    placeholder: 'URL',
+    defaultMeaning: 'none: no sign-in with OpenID Connect',
+    accepts: { test: isIssuer, expected: 'the URL of an issuer, such as https://auth.example.com' },
+    meaning: 'Issuer of OpenID Connect that people sign in to the page with. It is asked at a sign-in only',
+    example: 'https://auth.example.com',
+  },
+  oidcClientId: {
+    kind: 'text',
+    flag: 'oidc-client-id',
+    placeholder: 'ID',
+    meaning: 'Id of this client at the issuer',
+    example: 'upkeep',
+  },
+  oidcClientSecret: {
+    kind: 'text',
+    flag: 'oidc-client-secret',
+    placeholder: 'SECRET',
+    secret: true,
+    defaultMeaning: 'none: a public client',
+    meaning: 'Secret of this client, or a file with it, which is read at each sign-in',
+    example: '/run/secrets/upkeep-oidc',
+  },
+  oidcScopes: {
+    kind: 'list',
+    separators: 'comma or space',
+    flag: 'oidc-scopes',
+    placeholder: 'SCOPE,…',
+    default: ['openid', 'profile', 'email'],
+    accepts: { test: (text) => /^[\w.:/*-]{1,200}$/.test(text), expected: 'names of scopes' },
+    meaning: 'Scopes to ask the issuer for; "openid" is always one. Many issuers need "groups" for groups',
+    example: 'openid,profile,email,groups',
+  },
+  oidcRedirectUrl: {
+    kind: 'text',
+    flag: 'oidc-redirect-url',
+    placeholder: 'URL',
+    defaultMeaning: 'from the address of the request, as a trusted proxy reports it',
+    accepts: {
+      test: (text) => isIssuer(text) && new URL(text).pathname.endsWith('/v1/oidc-callback'),
+      expected: 'a URL that ends with /v1/oidc-callback',
+    },
+    meaning: 'Address that the issuer sends people back to, as it is registered there',
+    example: 'https://upkeep.example.com/v1/oidc-callback',
+  },
+  oidcGroupsClaim: {
+    kind: 'text',
+    flag: 'oidc-groups-claim',
+    placeholder: 'NAME',
+    default: 'groups',
+    accepts: { test: (text) => /^[\w:/.-]{1,200}$/.test(text), expected: 'the name of a claim' },
+    meaning: 'Claim with the groups or roles of a person; realm_access.roles is a field of another',
+    example: 'realm_access.roles',
+  },
   httpContainers: {
     kind: 'boolean',
     flag: 'http-api-containers',
@@ -224,6 +334,13 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     deprecated: 'use --http-api-endpoints',
   },
 } as const satisfies OptionParts);
+
+/** Without credentials, query and fragment: https://openid.net/specs/openid-connect-discovery-1_0.html#IssuerDiscovery */
+function isIssuer(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) return false;
+  return url.username === '' && url.password === '' && url.search === '' && url.hash === '';
+}
 
 /** The last part of a host name is never a number, so a mistyped address is not a host name. */
 function isHost(text: string): boolean {

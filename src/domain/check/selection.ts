@@ -1,3 +1,4 @@
+import { accessTest } from '../access/rights.ts';
 import type { Labels } from '../image/labels.ts';
 import type { ContainerSummary } from '../container/container.ts';
 import { composePrefix, type ImageLabelsOf } from '../container/lookup.ts';
@@ -20,7 +21,7 @@ import {
 } from './watch-rules.ts';
 import { readContainerReference, type ContainerReference } from './container-reference.ts';
 import { ServiceError } from '../text/errors.ts';
-import { familiarReference, matchesReference, type ImageReference } from '../image/image-reference.ts';
+import { familiarReference, formatReference, matchesReference, type ImageReference } from '../image/image-reference.ts';
 import type { Request } from '../run/session.ts';
 import { quoted } from '../text/printable.ts';
 
@@ -118,7 +119,7 @@ export function whyOptedOut(candidate: Candidate, settings: OptOutSettings): str
 }
 
 /** The filters of a request; see `Request`. */
-export type ContainerFilters = Pick<Request, 'images' | 'containers' | 'forgiving'>;
+export type ContainerFilters = Pick<Request, 'images' | 'containers' | 'forgiving' | 'within'>;
 
 export type UnmatchedFilter = { readonly filter: string; readonly reason: string };
 
@@ -132,7 +133,8 @@ export function applyFilters(
   referenceOf: (container: ContainerSummary) => ImageReference | undefined,
   onMatch: () => void = () => {},
 ): { readonly named: readonly WatchedContainer[]; readonly unmatched: readonly UnmatchedFilter[] } {
-  const { watched, unwatched } = selection;
+  const { watched, unwatched } =
+    filters.within === undefined ? selection : limited(selection, filters.within, referenceOf);
   const all = [...watched, ...unwatched].map(({ container }) => container);
   const names = filters.containers.map((filter) => {
     onMatch();
@@ -168,6 +170,20 @@ export function applyFilters(
       reason: `No watched container runs the image ${quoted(filter)}${imagesAmong(watched.map(({ container }) => shownImage(container)))}`,
     }));
   return { named, unmatched: [...unmatchedNames, ...unmatchedImages] };
+}
+
+/** The part of a selection that a limited caller may know of. */
+function limited(
+  { watched, unwatched }: Selection,
+  within: NonNullable<ContainerFilters['within']>,
+  referenceOf: (container: ContainerSummary) => ImageReference | undefined,
+): Selection {
+  const isWithin = accessTest(within);
+  const isKnown = ({ container }: LabelledContainer) => {
+    const reference = referenceOf(container);
+    return isWithin({ name: container.name, image: reference === undefined ? '' : formatReference(reference) });
+  };
+  return { watched: watched.filter(isKnown), unwatched: unwatched.filter(isKnown) };
 }
 
 function whyNoName(

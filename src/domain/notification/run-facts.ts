@@ -10,6 +10,8 @@ export type RunFacts = {
   readonly runId: string;
   readonly purpose: ScanPurpose;
   readonly trigger: Trigger;
+  /** The person or token that has asked for it; absent if nobody has, or the command line. */
+  readonly by?: string;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
   /** Why the run as a whole failed; undefined otherwise. */

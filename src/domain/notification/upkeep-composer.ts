@@ -106,12 +106,13 @@ function runDraft(
 /** In the order of a summary. */
 const summaryWords: Readonly<Record<Kind, string>> = { ...words.outcome, available: words.verdict.stale };
 
-/** `1 rolled back, 2 updated, 5 up to date of 8 containers, in 42s`. */
-function summaryOf({ containers, startedAtMs, endedAtMs }: RunFacts): string {
+/** `1 rolled back, 2 updated, 5 up to date of 8 containers, in 42s, asked by anna`. */
+function summaryOf({ containers, startedAtMs, endedAtMs, by }: RunFacts): string {
   const outcomes = containers.map(kindOf);
   const total = containers.length === 1 ? '1 container' : `${containers.length} containers`;
   const seconds = Math.round((endedAtMs - startedAtMs) / 1000) * 1000;
-  return `${countsOf(outcomes, summaryWords)} of ${total}, in ${formatDuration(seconds)}`;
+  const asked = by === undefined ? '' : `, asked by ${printable(by, 100)}`;
+  return `${countsOf(outcomes, summaryWords)} of ${total}, in ${formatDuration(seconds)}${asked}`;
 }
 
 /** `hostname`, `titleTag`: empty for none. */

@@ -26,6 +26,8 @@ type OneEvent =
       readonly runId: string;
       readonly purpose: ScanPurpose;
       readonly trigger: Trigger;
+      /** The person or token that has asked for it; absent if nobody has, or the command line. */
+      readonly by?: string;
       readonly atMs: number;
     }
   /** A full update was skipped, because another one was running. */
@@ -213,6 +215,7 @@ export type ServiceStatus = {
 export type RunUnderWay = {
   readonly runId: string;
   readonly trigger: Trigger;
+  readonly by?: string;
   readonly startedAtMs: number;
   /** Its containers return to their previous version on request. */
   readonly isRollback?: true;

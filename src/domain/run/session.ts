@@ -1,3 +1,4 @@
+import type { AccessFilter } from '../access/rights.ts';
 import type { NotesLines } from '../notes/notes.ts';
 /** The triggers of a run. */
 export const triggers = ['command', 'schedule', 'start', 'http'] as const;
@@ -231,10 +232,12 @@ export type Request = {
   readonly forgiving?: boolean;
   /** Names of engines; absent or empty: all of them. */
   readonly engines?: readonly string[];
+  /** Containers outside do not exist for this request, and none of them is changed. */
+  readonly within?: AccessFilter;
 };
 
 /** Without a trigger: `command`. */
-export type CheckRequest = Request & { readonly trigger?: Trigger };
+export type CheckRequest = Request & Partial<Origin>;
 
 export type UpdateRequest = Request &
   Origin & {
@@ -256,7 +259,7 @@ export type UpdateRequest = Request &
     readonly onBegin?: (runId: string) => void;
   };
 
-export type RollbackOptions = Partial<Pick<UpdateRequest, 'trigger' | 'by' | 'onBegin'>> & {
+export type RollbackOptions = Partial<Pick<UpdateRequest, 'trigger' | 'by' | 'onBegin' | 'within'>> & {
   /**
    * Also goes to a version that the container has left before, such as after an earlier rollback. Without it, such a
    * rollback throws `unconfirmed`.

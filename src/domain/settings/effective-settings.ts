@@ -64,6 +64,8 @@ export type ServiceSettings = ServiceOptionValues & {
   /** Names or whole-name regular expressions; empty: every container. */
   readonly names: readonly string[];
   readonly selfUpdate: SelfUpdate;
+  /** The header in which a proxy names a person; absent if none is believed. */
+  readonly believedHeader?: string;
   /** The time zone of windows, such as `Europe/Berlin`. */
   readonly timeZone: string;
 };

@@ -1,5 +1,6 @@
 /** Settings of the HTTP API, and who may reach it: origins, tokens, addresses, sessions. */
 
+import { readRights, type PeopleLists, type Person, type Rights } from '../access/rights.ts';
 import { isJsonObject, isWholeNumber } from '../text/json.ts';
 import { putNewest } from '../text/plain-data.ts';
 import { printable } from '../text/printable.ts';
@@ -62,6 +63,24 @@ export type HttpSettings = {
   readonly basePath: string;
   /** Whether each container has metrics of its own. */
   readonly containerMetrics: boolean;
+  /** The people who may come in by `authHeader` or `oidc`. */
+  readonly people: PeopleLists;
+  /** The headers in which a trusted proxy names the person of a request, in lower case. */
+  readonly authHeader: { readonly user: string; readonly groups: string } | undefined;
+  readonly oidc: OidcSettings | undefined;
+};
+
+/** The issuer that people sign in at: https://openid.net/specs/openid-connect-core-1_0.html */
+export type OidcSettings = {
+  readonly issuer: string;
+  readonly clientId: string;
+  /** Absent: a public client, which has only PKCE. */
+  readonly clientSecret: TokenSource | undefined;
+  readonly scopes: readonly string[];
+  /** Undefined: from the address of the request. */
+  readonly redirectUrl: string | undefined;
+  /** The claim with the groups of a person; `realm_access.roles` is a field of another. */
+  readonly groupsClaim: string;
 };
 
 /** A token file is read at each use, so that a rotated secret needs no restart. */
@@ -113,8 +132,8 @@ function print(scheme: string, host: string, port: string): string {
   return `${scheme}://${host}${port === '' ? '' : `:${port}`}`;
 }
 
-/** A token of the HTTP API. `name` is its holder, if the file names one. */
-export type NamedToken = { readonly name: string | undefined; readonly token: string };
+/** A token of the HTTP API. `name` is its holder, if the file names one; `rights` are all without a written role. */
+export type NamedToken = { readonly name: string | undefined; readonly token: string; readonly rights?: Rights };
 
 /** `why` names the line, and never has content of the file. */
 type ReadTokens =
@@ -122,8 +141,8 @@ type ReadTokens =
   | { readonly kind: 'refused'; readonly why: string };
 
 /**
- * The tokens in the text of a token file: one alone, or a line `NAME: TOKEN` for each holder. A line that begins with
- * `#` is a comment. A token contains no space, so the space after the colon distinguishes the two:
+ * The tokens in the text of a token file: one alone, or a line `NAME: TOKEN` for each holder, or with rights
+ * `NAME: TOKEN operator, image=acme/*`. A line that begins with `#` is a comment. A token contains no space, so the space after the colon distinguishes the two:
  * https://www.rfc-editor.org/rfc/rfc6750#section-2.1
  */
 export function readTokens(text: string): ReadTokens {
@@ -151,11 +170,12 @@ const tooMany = `is one token more than the ${maxTokens} that are possible`;
 
 /** A token, or the end of a sentence about the line. */
 function readLine(line: string, isOnly: boolean): NamedToken | string {
-  const [, name, token] = /^([^:]+):(?:\s+(.*))?$/s.exec(line) ?? [];
+  const [, name, token, words] = /^([^:]+):(?:\s+(\S*)(?:\s+(.*))?)?$/s.exec(line) ?? [];
   if (name === undefined) return isOnly ? { name: undefined, token: line } : unnamed;
   if (token === undefined) return 'has a name without a token';
-  if (/\s/.test(token)) return 'has a token with a space in it';
-  return namePattern.test(name) ? { name, token } : badName;
+  const rights = words === undefined ? undefined : readRights(words);
+  if (typeof rights === 'string') return rights;
+  return namePattern.test(name) ? { name, token, ...(rights && { rights }) } : badName;
 }
 
 const unnamed = 'is not NAME: TOKEN, as each line of several has to be';
@@ -262,8 +282,10 @@ export type SessionRecord = {
   readonly id: string;
   /** Of the cookie in use, and of the one before it until the browser has taken the new one over. */
   readonly keys: readonly SessionKey[];
-  /** The name of the token, or `password`. Absent: the token has no name. */
+  /** The name of the token or person, or `password`. Absent: the token has no name. */
   readonly by?: string;
+  /** The person whom the issuer has named. Absent: it was exchanged for a token or password. */
+  readonly person?: SessionPerson;
   readonly browser: string;
   readonly address: string;
   readonly sinceMs: number;
@@ -274,14 +296,21 @@ export type SessionRecord = {
   readonly isSecure: boolean;
 };
 
+/** The facts that decide the role of a person, as the issuer has told them at the sign-in. */
+export type SessionPerson = Pick<Person, 'email' | 'groups'>;
+
 /** Both in hex. `credential` binds the session to the token or password that it was exchanged for. */
 export type SessionKey = { readonly hash: string; readonly credential: string };
 
-/** One stored change. `place`: the part of the cookie's name that tells services of one host apart. */
+/**
+ * One stored change. `place`: the part of the cookie's name that tells services of one host apart. `revoked`: the hash of
+ * a token that is no longer valid, although its file may still have it.
+ */
 export type SessionChange =
   | { readonly kind: 'session'; readonly session: SessionRecord }
   | { readonly kind: 'ended'; readonly id: string }
-  | { readonly kind: 'place'; readonly name: string };
+  | { readonly kind: 'place'; readonly name: string }
+  | { readonly kind: 'revoked'; readonly token: string };
 
 /** More than a household has browsers. The one that was renewed least recently is dropped. */
 export const maxSessions = 100;
@@ -299,11 +328,18 @@ export function placeOf(changes: readonly SessionChange[]): string | undefined {
   return changes.findLast((change) => change.kind === 'place')?.name;
 }
 
+/** The hashes of revoked tokens, the newest thousand. */
+export function revokedIn(changes: readonly SessionChange[]): readonly string[] {
+  const hashes = changes.flatMap((change) => (change.kind === 'revoked' ? change.token : []));
+  return [...new Set(hashes)].slice(-1000);
+}
+
 /** The smallest list of changes with the same result. */
 export function compactSessions(changes: readonly SessionChange[]): readonly SessionChange[] {
   const name = placeOf(changes);
   return [
     ...(name === undefined ? [] : [{ kind: 'place', name } as const]),
+    ...revokedIn(changes).map((token) => ({ kind: 'revoked', token }) as const),
     ...[...sessionsOf(changes).values()].map((session) => ({ kind: 'session', session }) as const),
   ];
 }
@@ -311,7 +347,8 @@ export function compactSessions(changes: readonly SessionChange[]): readonly Ses
 /** Reads a record of the file. Undefined for any other value. */
 export function readSessionChange(value: unknown): SessionChange | undefined {
   if (!isJsonObject(value)) return undefined;
-  const { kind, id, name } = value;
+  const { kind, id, name, token } = value;
+  if (kind === 'revoked') return isHex(token) ? { kind, token } : undefined;
   if (kind === 'ended') return isHex(id) ? { kind, id } : undefined;
   if (kind === 'place') return isHex(name) ? { kind, name } : undefined;
   const session = kind === 'session' ? readSession(value['session']) : undefined;
@@ -321,6 +358,7 @@ export function readSessionChange(value: unknown): SessionChange | undefined {
 function readSession(value: unknown): SessionRecord | undefined {
   if (!isJsonObject(value)) return undefined;
   const { id, by, browser, address, sinceMs, usedMs, isKept, isSecure } = value;
+  const person = value['person'] === undefined ? undefined : readPerson(value['person']);
   const keys = Array.isArray(value['keys']) ? value['keys'].flatMap((key) => readKey(key) ?? []) : [];
   if (!isHex(id) || keys.length === 0 || keys.length > 2 || !isWholeNumber(sinceMs) || !isWholeNumber(usedMs))
     return undefined;
@@ -328,12 +366,23 @@ function readSession(value: unknown): SessionRecord | undefined {
     id,
     keys,
     ...(typeof by === 'string' && { by: printable(by, 200) }),
+    ...(person !== undefined && { person }),
     browser: printable(typeof browser === 'string' ? browser : '', 200),
     address: printable(typeof address === 'string' ? address : '', 50),
     sinceMs,
     usedMs,
     isKept: isKept === true,
     isSecure: isSecure === true,
+  };
+}
+
+/** A person in another form has no role: the session is then not that of a token. */
+function readPerson(value: unknown): SessionPerson {
+  if (!isJsonObject(value)) return { groups: [] };
+  const { email, groups } = value;
+  return {
+    ...(typeof email === 'string' && { email }),
+    groups: Array.isArray(groups) ? groups.filter((group) => typeof group === 'string') : [],
   };
 }
 

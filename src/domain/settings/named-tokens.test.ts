@@ -31,7 +31,10 @@ test.each([
   ['bob:', 'line 1 has a name without a token'],
   ['# tokens\n\nbob: \n', 'line 3 has a name without a token'],
   ['anna: t1\nbob:', 'line 2 has a name without a token'],
-  ['bob: my secret', 'line 1 has a token with a space in it'],
+  [
+    'bob: my secret',
+    'line 1 has a token with a space in it, or a word after it that is no role (viewer, operator, admin)',
+  ],
   ['anna: t1\nt2', `line 2 ${unnamed}`],
   ['t1\nanna: t2', `line 1 ${unnamed}`],
   ['one\ntwo', `line 1 ${unnamed}`],

@@ -67,6 +67,9 @@ export const testSettings: HttpSettings = {
   basePath: '',
   watchtowerCompat: false,
   containerMetrics: true,
+  people: { viewer: [], operator: [], admin: [] },
+  authHeader: undefined,
+  oidc: undefined,
 };
 
 export type SceneOptions = Partial<Omit<HttpParts, 'settings' | 'service'>> & {

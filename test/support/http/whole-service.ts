@@ -64,6 +64,7 @@ export async function startWholeService(options: WholeServiceOptions = {}): Prom
     clock,
     updatesAvailable: () => application.status().updatesAvailable,
     version: '1.2.3',
+    containers: () => application.inventory().containers,
   });
   application.subscribe(metrics.record);
   await application.follow();

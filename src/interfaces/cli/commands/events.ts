@@ -37,7 +37,13 @@ function eventLine(event: JsonObject, style: Style): string {
 type Telling = { readonly say: (data: JsonObject, type: string) => string; readonly colour: StyleName };
 
 const eventWordings: Readonly<Record<string, Telling>> = {
-  scan_started: { say: () => 'Checking for updates', colour: 'plain' },
+  scan_started: {
+    say: (data) => {
+      const by = textOf(data, 'by', 60);
+      return by === '' ? 'Checking for updates' : `Checking for updates, asked by ${by}`;
+    },
+    colour: 'plain',
+  },
   scan_completed: {
     say: (data) =>
       `${numberOf(data, 'scanned')} checked, ${numberOf(data, 'updated')} updated, ${numberOf(data, 'failed')} failed`,

@@ -61,7 +61,7 @@ export function createLocalDecisions({
       // With one engine, decisions have no engine name.
       return all.filter(({ engine }) => engines.length === 0 || engine === undefined || engines.includes(engine));
     },
-    withdraw: decisions.withdraw,
+    withdraw: (id) => decisions.withdraw(id, 'command line'),
   };
 }
 

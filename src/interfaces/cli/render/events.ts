@@ -89,7 +89,7 @@ const maxTold = 5000;
 function say(event: ServiceEvent): readonly [Level, string] | undefined {
   switch (event.kind) {
     case 'scan_started':
-      return ['info', 'Checking for updates'];
+      return ['info', event.by === undefined ? 'Checking for updates' : `Checking for updates, asked by ${event.by}`];
     case 'scan_skipped':
       return ['warn', event.reason];
     case 'containers_selected':

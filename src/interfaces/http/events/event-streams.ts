@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
+import type { LimitedService } from '../service/limited-service.ts';
 import type { EventLog, HttpLimits, RunOptions, LoggedEvent, StepEvent } from '../service/parts.ts';
 import { percentOf, type ServiceEvent } from '../../../domain/run/event.ts';
 import { toTimestamp } from '../../json/timestamps.ts';
@@ -16,7 +17,12 @@ export type EventStreams = {
   readonly close: () => void;
 };
 
-type StreamOptions = { readonly lastEventId: string | undefined; readonly extra: boolean };
+type StreamOptions = {
+  readonly lastEventId: string | undefined;
+  readonly extra: boolean;
+  /** For a reader who may know some containers only. */
+  readonly limitEvent?: LimitedService['limitEvent'];
+};
 
 type EventStreamsParts = {
   readonly eventLog: EventLog;
@@ -41,13 +47,17 @@ export function createEventStreams(parts: EventStreamsParts): EventStreams {
   let isPumping = false;
   let isClosed = false;
 
-  const unsubscribe = eventLog.subscribe((logged) =>
-    put({ extra: false, text: () => frameOf(logged, epoch, runOptions) ?? '' }),
-  );
+  const unsubscribe = eventLog.subscribe((logged) => put({ extra: false, text: (limit) => textOf(logged, limit) }));
   const unsubscribeFromSteps = eventLog.subscribeToSteps((step) => {
     if (![...streams].some(({ extra }) => extra) || !isDue(step)) return;
     const atMs = clock.nowMs();
-    put({ extra: true, text: () => stepFrameOf(step, atMs) });
+    put({
+      extra: true,
+      text: (limit) => {
+        const event = limit === undefined ? step : limit(step);
+        return event === undefined ? '' : stepFrameOf(event, atMs);
+      },
+    });
   });
   const heartbeat = setInterval(() => void writeToAll(() => ': still here\n\n'), limits.heartbeatMs);
   heartbeat.unref();
@@ -57,19 +67,31 @@ export function createEventStreams(parts: EventStreamsParts): EventStreams {
     if (!isPumping) void flushPending();
   }
 
+  function textOf(logged: LoggedEvent, limit: StreamOptions['limitEvent']): string {
+    const event = limit === undefined ? logged.event : limit(logged.event);
+    return (event && frameOf({ ...logged, event }, epoch, runOptions)) ?? '';
+  }
+
   async function flushPending(): Promise<void> {
     isPumping = true;
     await nextTick();
     // `close` empties the set of streams.
     while (pending.length > 0) {
-      const frames = pending.map(({ place, extra, text }) => ({ place, extra, text: text() }));
+      const taken = pending;
+      const frames = taken.map(({ place, extra, text }) => ({ place, extra, text: text() }));
       pending = [];
       const first = frames[0]?.place ?? 0;
       const last = frames.at(-1)?.place ?? 0;
       const whole = { extra: Buffer.from(textFor(0, true, frames)), plain: Buffer.from(textFor(0, false, frames)) };
       await writeToAll((stream) => {
-        const { extra, lastPlace: known } = stream;
+        const { extra, lastPlace: known, limitEvent: limit } = stream;
         stream.lastPlace = Math.max(known, last);
+        if (limit !== undefined)
+          return textFor(
+            known,
+            extra,
+            taken.map((one) => ({ ...one, text: one.text(limit) })),
+          );
         return known < first ? whole[extra ? 'extra' : 'plain'] : textFor(known, extra, frames);
       });
     }
@@ -95,13 +117,13 @@ export function createEventStreams(parts: EventStreamsParts): EventStreams {
 
   return {
     hasRoom: () => !isClosed && streams.size < limits.mostStreams,
-    open(response, { lastEventId, extra }) {
-      const stream: Stream = { response, extra, lastPlace };
+    open(response, { lastEventId, extra, limitEvent }) {
+      const stream: Stream = { response, extra, lastPlace, ...(limitEvent && { limitEvent }) };
       streams.add(stream);
       response.once('close', () => streams.delete(stream));
       response.on('error', () => undefined);
       // The buffer limit does not apply yet: the missed events may exceed it.
-      response.write(`retry: 5000\n\n${missedSince(lastEventId)}`);
+      response.write(`retry: 5000\n\n${missedSince(lastEventId, limitEvent)}`);
     },
     count: () => streams.size,
     close() {
@@ -114,12 +136,12 @@ export function createEventStreams(parts: EventStreamsParts): EventStreams {
     },
   };
 
-  function missedSince(lastEventId: string | undefined): string {
+  function missedSince(lastEventId: string | undefined, limit: StreamOptions['limitEvent']): string {
     const number = numberOf(lastEventId, epoch);
     if (number === undefined) return '';
     return eventLog
       .since(number)
-      .map((logged) => frameOf(logged, epoch, runOptions) ?? '')
+      .map((logged) => textOf(logged, limit))
       .join('');
   }
 }
@@ -128,6 +150,7 @@ type Stream = {
   readonly response: ServerResponse;
   /** Whether it also gets the steps. */
   readonly extra: boolean;
+  readonly limitEvent?: LimitedService['limitEvent'];
   /** Place of the last event sent to it, or published before it connected. */ lastPlace: number;
 };
 
@@ -135,7 +158,7 @@ type Frame = {
   /** Starts at 1 and grows by one. */
   readonly place: number;
   readonly extra: boolean;
-  readonly text: () => string;
+  readonly text: (limit?: LimitedService['limitEvent']) => string;
 };
 
 /** About 5 ms of writing. */
@@ -201,7 +224,13 @@ export function numberOf(lastEventId: string | undefined, epoch: string): number
 function payloadOf(event: ServiceEvent, options: RunOptions): object | undefined {
   switch (event.kind) {
     case 'scan_started':
-      return { run_id: event.runId, purpose: event.purpose, trigger: event.trigger, ...shownOptions(options) };
+      return {
+        run_id: event.runId,
+        purpose: event.purpose,
+        trigger: event.trigger,
+        by: event.by,
+        ...shownOptions(options),
+      };
     case 'scan_completed': {
       const { runId, purpose, scanned, updated, failed, restarted, skipped, wentBack: went_back } = event;
       return { run_id: runId, purpose, scanned, updated, failed, restarted, skipped, went_back };

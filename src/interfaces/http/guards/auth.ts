@@ -1,15 +1,16 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Log } from '../../../domain/outside/outside.ts';
 import { HttpError } from '../replies/errors.ts';
-import { readTokens, type TokenSource, type NamedToken } from '../../../domain/settings/http-settings.ts';
+import { readTokens, revokedIn, type TokenSource, type NamedToken } from '../../../domain/settings/http-settings.ts';
+import type { SessionStorage } from '../service/parts.ts';
 import { bufferedBytes } from '../requests/body.ts';
 import type { RawQuery } from '../requests/query.ts';
 import { readFileSync, statSync, type Stats } from 'node:fs';
 import { describeError } from '../../../domain/text/errors.ts';
 
-/** Returns the name of the token, if it has one. Throws 401 unless the request has the required credentials. */
-export type Authenticate = (request: IncomingMessage, query: RawQuery) => string | undefined;
+/** Returns the token; undefined where none is needed. Throws 401 unless the request has the required credentials. */
+export type Authenticate = (request: IncomingMessage, query: RawQuery) => NamedToken | undefined;
 
 /**
  * Compares in constant time. `Bearer` is optional, because documentation pages send the bare value. A request whose
@@ -25,16 +26,16 @@ export function createAuthentication(
     const find = tokens();
     // Node decodes headers with one character for each byte.
     const inHeader = authorization === '' ? undefined : find(bearerOf(authorization), 'latin1');
-    if (inHeader !== undefined) return inHeader.name;
+    if (inHeader !== undefined) return inHeader;
     const password = asPassword ? passwordOf(authorization) : undefined;
     const inPassword = password === undefined ? undefined : find(password, 'latin1');
-    if (inPassword !== undefined) return inPassword.name;
+    if (inPassword !== undefined) return inPassword;
     const isForProxy = authorization === '' || otherScheme.test(authorization);
     const inSecond = isForProxy && typeof second === 'string' ? find(second.trim(), 'latin1') : undefined;
-    if (inSecond !== undefined) return inSecond.name;
+    if (inSecond !== undefined) return inSecond;
     const inUrl = inQuery && query[inQuery];
     const found = typeof inUrl === 'string' ? find(inUrl, 'utf8') : undefined;
-    if (found !== undefined) return found.name;
+    if (found !== undefined) return found;
     throw new HttpError(401, 'invalid or missing authentication token', { 'WWW-Authenticate': 'Bearer' });
   };
 }
@@ -59,14 +60,14 @@ export function createWebhookAuthentication(secrets: KnownTokens): Authenticate 
     for (const header of secretHeaders) {
       const given = request.headers[header];
       const found = typeof given === 'string' ? find(given.trim(), 'latin1') : undefined;
-      if (found !== undefined) return found.name;
+      if (found !== undefined) return found;
     }
     for (const [header, { prefix = '', hash }] of Object.entries(signatureHeaders)) {
       const given = request.headers[header];
       if (typeof given !== 'string' || !given.startsWith(prefix)) continue;
       const body = bufferedBytes(request);
       const signed = find.known.find(({ token }) => isSignature(given.slice(prefix.length), { hash, token, body }));
-      if (signed !== undefined) return signed.name;
+      if (signed !== undefined) return signed;
     }
     return asToken(request, query);
   };
@@ -123,6 +124,41 @@ export function watchTokens(source: TokenSource, log: Log): KnownTokens {
     });
   const known = createFindToken([{ name: undefined, token: source.value.trim() }]);
   return () => known;
+}
+
+/** Tokens that a person has revoked, although their file may still have them. */
+export type Revocations = {
+  /** The same tokens without the revoked ones. */
+  readonly apply: (known: KnownTokens) => KnownTokens;
+  readonly revoke: (tokens: readonly NamedToken[]) => Promise<'kept' | 'not-kept'>;
+};
+
+/** The store has only hashes of the tokens. Without one, a revocation ends with the process. */
+export function createRevocations(kept: SessionStorage['kept']): Revocations {
+  const revoked = new Set(revokedIn(kept?.changes ?? []));
+  return {
+    apply(known) {
+      let made: { readonly from: FindToken; readonly count: number; readonly find: FindToken } | undefined;
+      return () => {
+        const from = known();
+        if (revoked.size === 0) return from;
+        if (made?.from !== from || made.count !== revoked.size) {
+          const valid = from.known.filter(({ token }) => !revoked.has(hashOf(token)));
+          made = { from, count: revoked.size, find: createFindToken(valid) };
+        }
+        return made.find;
+      };
+    },
+    async revoke(tokens) {
+      const changes = tokens.map(({ token }) => ({ kind: 'revoked', token: hashOf(token) }) as const);
+      for (const { token } of changes) revoked.add(token);
+      return (await kept?.store.append(changes)) ?? 'not-kept';
+    },
+  };
+}
+
+function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
 }
 
 function tokensIn(text: string): readonly NamedToken[] {

@@ -7,7 +7,9 @@ import {
   type IpRange,
   type HttpSettings,
 } from '../../../domain/settings/http-settings.ts';
+import type { Person } from '../../../domain/access/rights.ts';
 import type { Log } from '../../../domain/outside/outside.ts';
+import { printable } from '../../../domain/text/printable.ts';
 
 /** Client of a request, direct or behind trusted proxies. */
 export type Client = {
@@ -36,6 +38,41 @@ export function createClientReader(
     };
   };
 }
+
+/**
+ * The person whom a trusted proxy names in its header. Nobody else is believed, and neither is a header that comes twice:
+ * a proxy that adds its own to the client's must not make the client somebody.
+ */
+export function createPersonReader({
+  trustedProxies,
+  authHeader,
+}: Pick<HttpSettings, 'trustedProxies' | 'authHeader'>): (request: IncomingMessage) => Person | undefined {
+  const trusted = trustedProxies.flatMap((text) => parseIpRange(text) ?? []);
+  if (authHeader === undefined || trusted.length === 0) return () => undefined;
+  return (request) => {
+    if (request.headers[authHeader.user] === undefined || !isTrusted(peerOf(request), trusted)) return undefined;
+    const name = onlyValue(request, authHeader.user);
+    if (name === undefined) return undefined;
+    const groups = (onlyValue(request, authHeader.groups) ?? '').split(/[,|;]/).map((group) => group.trim());
+    return {
+      name,
+      ...(name.includes('@') && { email: name }),
+      groups: groups.filter((group) => group !== ''),
+      from: 'header',
+    };
+  };
+}
+
+/** Node decodes headers with one character for each byte. */
+function onlyValue({ headersDistinct }: IncomingMessage, name: string): string | undefined {
+  const [value, ...others] = headersDistinct[name] ?? [];
+  const text = Buffer.from(value ?? '', 'latin1')
+    .toString()
+    .trim();
+  return others.length > 0 || text === '' || text.length > maxName ? undefined : printable(text, maxName);
+}
+
+const maxName = 2000;
 
 /**
  * Warns of a proxy that is not trusted, once for each: its clients share one rate limit, and the scheme is not known.

@@ -1,11 +1,13 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { allRights, type Rights } from '../../../domain/access/rights.ts';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import {
   maxSessions,
   placeOf,
   type SessionChange,
   type SessionKey,
+  type SessionPerson,
   type SessionRecord,
   sessionsOf,
 } from '../../../domain/settings/http-settings.ts';
@@ -19,6 +21,8 @@ export type Sessions = {
   readonly recognise: (request: IncomingMessage) => Recognised | undefined;
   /** Exchanges a token or password for a session. `undefined`: neither is right. */
   readonly signIn: (given: Credentials) => Promise<SignedIn | undefined>;
+  /** Begins the session of a person whom the issuer has named. */
+  readonly signInAs: (person: SessionPerson & { readonly name: string }, browser: Browser) => Promise<SignedIn>;
   readonly list: () => readonly SessionRecord[];
   /** `kept`: it stays ended after a restart. Undefined: there is no such session. */
   readonly end: (id: string) => Promise<'kept' | 'not-kept' | undefined>;
@@ -31,20 +35,29 @@ export type Sessions = {
 export type Recognised = {
   readonly id: string;
   readonly by: string | undefined;
+  readonly rights: Rights;
+  /** Whether it is of a person, not of a token or password. */
+  readonly isPerson: boolean;
   readonly renew: () => string | undefined;
 };
 
-export type Credentials = {
-  readonly secret: string;
-  readonly isKept: boolean;
-  readonly isSecure: boolean;
-  readonly browser: string;
-  readonly address: string;
-};
+export type Credentials = Browser & { readonly secret: string; readonly isKept: boolean };
+
+/** `isSecure`: it has reached the service over TLS. */
+type Browser = { readonly isSecure: boolean; readonly browser: string; readonly address: string };
 
 export type SignedIn = { readonly session: SessionRecord; readonly cookie: string };
 
+/** The issuer that people sign in at. */
+export type People = {
+  /** Text that changes when another issuer or client is used. */
+  readonly credential: string;
+  /** Undefined: the person may not come in. */
+  readonly rightsOf: (person: SessionPerson & { readonly name: string }) => Rights | undefined;
+};
+
 type SessionParts = SessionStorage & {
+  readonly people?: People | undefined;
   readonly tokens: KnownTokens | undefined;
   readonly clock: Clock;
   readonly log: Log;
@@ -54,9 +67,11 @@ type SessionParts = SessionStorage & {
  * A session ends 30 days after its last use, or a day for a browser that is not to be remembered. Its cookie is replaced
  * at every thirtieth of that time; the one before it works until the browser has used the new one for a minute. Times
  * are measured with the monotonic clock, so that a clock that is set neither ends a session nor makes it longer. A
- * session is only valid while the token or password that it was made with is.
+ * session is only valid while the token or password that it was made with is, and has the rights of that token. The
+ * session of a person ends a day after its last use and a week after the sign-in, because the groups of the person are
+ * read then only.
  */
-export function createSessions({ tokens, password, clock, log, kept }: SessionParts): Sessions {
+export function createSessions({ tokens, password, people, clock, log, kept }: SessionParts): Sessions {
   const place = (kept && placeOf(kept.changes)) ?? randomBytes(4).toString('hex');
   const cookieName = `upkeep_session_${place}`;
   const sessions = new Map<string, Session>();
@@ -73,34 +88,23 @@ export function createSessions({ tokens, password, clock, log, kept }: SessionPa
       if (secret === undefined) return undefined;
       const hash = hashOf(secret);
       const session = byHash.get(hash);
-      if (session === undefined || !isValid(session, hash, secret)) return undefined;
+      const rights = session && rightsNow(session, hash, secret);
+      if (session === undefined || rights === undefined) return undefined;
       session.seenMs = clock.nowMs();
-      const { id, by } = session.record;
-      return { id, by, renew: () => renew(session, hash, secret) };
+      const { id, by, person } = session.record;
+      return { id, by, rights, isPerson: person !== undefined, renew: () => renew(session, hash, secret) };
     },
     async signIn({ secret: given, isKept, isSecure, browser, address }) {
       const found = tokens?.()(given, 'utf8');
       const isPassword = found === undefined && password !== undefined && (await password.matches(given));
       const credential = found?.token ?? (isPassword ? password?.verifier() : undefined);
       if (credential === undefined) return undefined;
-      const secret = newSecret();
-      const nowMs = clock.nowMs();
-      const session = {
-        id: randomBytes(8).toString('hex'),
-        keys: [keyOf(secret, credential)],
-        ...(isPassword ? { by: 'password' } : found?.name !== undefined && { by: found.name }),
-        browser: printable(browser, 200),
-        address,
-        sinceMs: nowMs,
-        usedMs: nowMs,
-        isKept,
-        isSecure,
-      };
-      add(session);
-      const [oldest] = sessions.values();
-      if (sessions.size > maxSessions && oldest !== undefined) drop(oldest);
-      await store({ kind: 'session', session });
-      return { session, cookie: cookieFor(secret, session) };
+      const by = isPassword ? 'password' : found?.name;
+      return begin(credential, { ...(by !== undefined && { by }), browser, address, isKept, isSecure });
+    },
+    signInAs({ name, ...person }, browser) {
+      if (people === undefined) throw new Error('a person without an issuer');
+      return begin(people.credential, { by: printable(name, 200), person, ...browser, isKept: false });
     },
     list: () =>
       [...sessions.values()]
@@ -116,14 +120,36 @@ export function createSessions({ tokens, password, clock, log, kept }: SessionPa
     hasPassword: () => password?.verifier() !== undefined,
   };
 
+  async function begin(
+    credential: string,
+    given: Omit<SessionRecord, 'id' | 'keys' | 'sinceMs' | 'usedMs'>,
+  ): Promise<SignedIn> {
+    const secret = newSecret();
+    const nowMs = clock.nowMs();
+    const session = {
+      ...given,
+      id: randomBytes(8).toString('hex'),
+      keys: [keyOf(secret, credential)],
+      browser: printable(given.browser, 200),
+      sinceMs: nowMs,
+      usedMs: nowMs,
+    };
+    add(session);
+    const [oldest] = sessions.values();
+    if (sessions.size > maxSessions && oldest !== undefined) drop(oldest);
+    await store({ kind: 'session', session });
+    return { session, cookie: cookieFor(secret, session) };
+  }
+
   function add(record: SessionRecord): void {
     const lifeMs = lifetimeMs(record);
     const leftMs = Math.min(lifeMs, Math.max(0, record.usedMs + lifeMs - clock.nowMs()));
+    const lastMs = record.person === undefined ? Infinity : Math.max(0, record.sinceMs + personMs - clock.nowMs());
     const nowMs = clock.monotonicMs();
     const session: Session = {
       record,
       seenMs: record.usedMs,
-      endsAtMs: nowMs + leftMs,
+      endsAtMs: nowMs + Math.min(leftMs, lastMs),
       renewAtMs: nowMs + leftMs - lifeMs + lifeMs / partsOfLife,
       olderUntilMs: Infinity,
       checked: undefined,
@@ -137,31 +163,37 @@ export function createSessions({ tokens, password, clock, log, kept }: SessionPa
     for (const { hash } of record.keys) byHash.delete(hash);
   }
 
-  function isValid(session: Session, hash: string, secret: string): boolean {
+  function rightsNow(session: Session, hash: string, secret: string): Rights | undefined {
     const nowMs = clock.monotonicMs();
-    if (nowMs >= session.endsAtMs) return false;
+    if (nowMs >= session.endsAtMs) return undefined;
     const [newest, older] = session.record.keys;
     const isNewest = newest?.hash === hash;
     // The browser has taken the new cookie over: the one before it soon ends.
     if (isNewest && older !== undefined) session.olderUntilMs = Math.min(session.olderUntilMs, nowMs + graceMs);
-    if (!isNewest && nowMs >= session.olderUntilMs) return false;
-    return isStillGood(session, isNewest ? newest : older, secret);
+    if (!isNewest && nowMs >= session.olderUntilMs) return undefined;
+    return rightsBehind(session, isNewest ? newest : older, secret);
   }
 
-  /** Whether the token or password of the session is still one. Tested again only when they have changed. */
-  function isStillGood(session: Session, key: SessionKey | undefined, secret: string): boolean {
+  /** The rights of the token, password or person, if they still may come in. Tested again only when they have changed. */
+  function rightsBehind(session: Session, key: SessionKey | undefined, secret: string): Rights | undefined {
     const find = tokens?.();
     const verifier = password?.verifier();
     const { checked } = session;
-    if (checked?.find === find && checked?.verifier === verifier && checked?.hash === key?.hash)
-      return checked?.isGood === true;
-    const credentials = [
-      ...(find?.known ?? []).map(({ token }) => token),
-      ...(verifier === undefined ? [] : [verifier]),
-    ];
-    const isGood = key !== undefined && credentials.some((each) => equal(credentialOf(secret, each), key.credential));
-    session.checked = { find, verifier, hash: key?.hash, isGood };
-    return isGood;
+    if (checked?.find === find && checked?.verifier === verifier && checked?.hash === key?.hash) return checked?.rights;
+    const rights = key && credentialBehind(session.record, key, secret)?.rights;
+    session.checked = { find, verifier, hash: key?.hash, rights };
+    return rights;
+  }
+
+  function credentialBehind({ by = '', person }: SessionRecord, { credential }: SessionKey, secret: string) {
+    const known: (readonly [secret: string, rights: Rights | undefined])[] = [];
+    if (person === undefined) {
+      for (const { token, rights = allRights } of tokens?.().known ?? []) known.push([token, rights]);
+      const verifier = password?.verifier();
+      if (verifier !== undefined) known.push([verifier, allRights]);
+    } else if (people !== undefined) known.push([people.credential, people.rightsOf({ name: by, ...person })]);
+    const [text, rights] = known.find(([each]) => equal(credentialOf(secret, each), credential)) ?? [];
+    return text === undefined ? undefined : { text, rights };
   }
 
   function renew(session: Session, hash: string, secret: string): string | undefined {
@@ -169,13 +201,10 @@ export function createSessions({ tokens, password, clock, log, kept }: SessionPa
     const { record } = session;
     const current = record.keys.find((key) => key.hash === hash);
     if (nowMs < session.renewAtMs || current === undefined) return undefined;
-    const credentials = [...(tokens?.().known ?? []).map(({ token }) => token), password?.verifier()];
-    const credential = credentials.find(
-      (each) => each !== undefined && equal(credentialOf(secret, each), current.credential),
-    );
+    const credential = credentialBehind(record, current, secret);
     if (credential === undefined) return undefined;
     const fresh = newSecret();
-    const renewed = { ...record, keys: [keyOf(fresh, credential), current], usedMs: clock.nowMs() };
+    const renewed = { ...record, keys: [keyOf(fresh, credential.text), current], usedMs: clock.nowMs() };
     drop(session);
     add(renewed);
     void store({ kind: 'session', session: renewed });
@@ -212,12 +241,13 @@ type Session = {
         readonly find: ReturnType<KnownTokens> | undefined;
         readonly verifier: string | undefined;
         readonly hash: string | undefined;
-        readonly isGood: boolean;
+        readonly rights: Rights | undefined;
       }
     | undefined;
 };
 
 const dayMs = 86_400_000;
+const personMs = 7 * dayMs;
 const partsOfLife = 30;
 const graceMs = 60_000;
 

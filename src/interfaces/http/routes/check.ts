@@ -25,12 +25,14 @@ import {
 import { replyFields } from '../../json/timestamps.ts';
 
 /** `POST /v1/check`: asks the registries. It changes nothing and does not wait for an update. */
-export function checkRoute({ settings, service, clock }: HttpParts): Route {
+export function checkRoute({ settings, clock }: HttpParts): Route {
   return defineRoute({
     group: 'check',
     path: '/v1/check',
     methods: ['POST'],
     access: 'api token',
+    needs: 'operator',
+    filter: 'applies',
     summary: 'Check for newer images',
     description:
       'Asks the registries for the newest digests, without a pull. If a container could not be checked, its entry has the error.',
@@ -41,13 +43,13 @@ export function checkRoute({ settings, service, clock }: HttpParts): Route {
       500: { description: 'The check as a whole failed' },
       503: { description: 'The client closed its connection' },
     },
-    answer: async ({ query }, reply) => {
+    answer: async ({ query, request: { service, caller: by } }, reply) => {
       const { image: images, container: containers, timeout: timeoutMs } = query;
       const engines = enginesIn(query, service);
       const deadline = startDeadline(clock, timeoutMs, 'check');
       reply.raw.once('close', () => deadline.abort(new ServiceError('cancelled', 'Cannot check: the client has gone')));
       try {
-        const report = await service.check({ images, containers, engines, trigger: 'http' }, deadline.signal);
+        const report = await service.check({ images, containers, engines, trigger: 'http', by }, deadline.signal);
         const entries = report.containers.map((container) => checkedEntry(container, clock.nowMs()));
         return { containers: entries, count: entries.length, ...enginesEntry(report), ...replyFields(clock.nowMs()) };
       } catch (error) {

@@ -1,33 +1,39 @@
 import { ServiceError } from '../../../domain/text/errors.ts';
 import { HttpError, jsonType } from '../replies/errors.ts';
-import { defineRoute, type RouteReply, type Route } from '../service/route.ts';
+import { defineRoute, type RouteReply, type Route, type RouteRequest } from '../service/route.ts';
 import { array, booleanField, integer, map, object, text } from '../replies/schemas.ts';
 import { startDeadline } from '../requests/selection.ts';
 import { knownInventory, type UpdateRuns } from '../service/update-runs.ts';
-import type { HttpParts } from '../service/parts.ts';
+import type { HttpParts, Service } from '../service/parts.ts';
 
 /** Answers for widgets and cards of What's Up Docker and Cup, so that they go on working. */
-export function compatRoutes({ settings, service, clock }: HttpParts, runs: UpdateRuns): readonly Route[] {
-  const shared = { group: 'compat', access: 'api token or password', query: {} } as const;
+export function compatRoutes({ settings, clock }: HttpParts, runs: UpdateRuns): readonly Route[] {
+  const shared = {
+    group: 'compat',
+    access: 'api token or password',
+    needs: 'viewer',
+    filter: 'applies',
+    query: {},
+  } as const;
   const notListed = {
     500: { description: 'The engine cannot be reached, and its events have ended' },
     503: { description: 'The engine has not been listed yet' },
   };
   const canUpdate = settings.groups.includes('update');
-  const wudList = async () => (await entries()).wudContainers(knownInventory(service).containers);
+  const wudList = async (service: Service) => (await entries()).wudContainers(knownInventory(service).containers);
 
-  async function wudContainer(id: string) {
+  async function wudContainer(service: Service, id: string) {
     const found = knownInventory(service).containers.find((container) => container.id === id);
     if (found === undefined) throw new HttpError(404, 'there is no container with this id');
     return found;
   }
 
-  async function check(response: RouteReply['raw']): Promise<void> {
+  async function check({ service, caller: by }: RouteRequest, response: RouteReply['raw']): Promise<void> {
     if (!settings.groups.includes('check')) throw new HttpError(403, 'the group "check" is not enabled');
     const deadline = startDeadline(clock, settings.checkTimeoutMs, 'check');
     response.once('close', () => deadline.abort(new ServiceError('cancelled', 'Cannot check: the client has gone')));
     try {
-      await service.check({ images: [], containers: [], trigger: 'http' }, deadline.signal);
+      await service.check({ images: [], containers: [], trigger: 'http', by }, deadline.signal);
     } catch (error) {
       throw deadline.hasPassed() ? new HttpError(408, 'the check timed out') : error;
     } finally {
@@ -35,13 +41,13 @@ export function compatRoutes({ settings, service, clock }: HttpParts, runs: Upda
     }
   }
 
-  async function update(id: string, reply: RouteReply): Promise<void> {
-    const { name, engine } = await wudContainer(id);
+  async function update(id: string, { service, caller: by }: RouteRequest, reply: RouteReply): Promise<void> {
+    const { name, engine } = await wudContainer(service, id);
     const { exactName } = await entries();
     const request = { images: [], containers: [exactName(name)], ...(engine !== undefined && { engines: [engine] }) };
     await runs.begin(
       {
-        begin: (onBegin, signal) => service.update({ ...request, trigger: 'http', onBegin }, signal),
+        begin: (onBegin, signal) => service.update({ ...request, trigger: 'http', by, onBegin }, signal),
         isQueued: true,
         inBackground: true,
         timeoutMs: settings.updateTimeoutMs,
@@ -58,7 +64,7 @@ export function compatRoutes({ settings, service, clock }: HttpParts, runs: Upda
       description:
         "For widgets and cards of What's Up Docker. Below it are /api/containers/ID and /api/containers/ID/triggers; POST /api/containers/watch checks (group check), and POST /api/containers/ID/triggers/upkeep/update updates the container (group update).",
       replies: { 200: { description: 'The watched containers', schema: array(wudSchema) }, ...notListed },
-      answer: async (_, reply) => sendList(reply, await wudList()),
+      answer: async ({ request: { service } }, reply) => sendList(reply, await wudList(service)),
     }),
     defineRoute({
       ...shared,
@@ -67,11 +73,11 @@ export function compatRoutes({ settings, service, clock }: HttpParts, runs: Upda
       summary: "Show a container as What's Up Docker does",
       description: 'A container, its triggers, or the whole list.',
       replies: { 200: { description: 'The container' }, 404: { description: 'No such container' }, ...notListed },
-      answer: async ({ request: { rest } }, reply) => {
+      answer: async ({ request: { rest, service } }, reply) => {
         // Widgets write the path of the list with a slash, and old ones ask for `watch` with GET.
-        if (rest === '' || rest === 'watch') return sendList(reply, await wudList());
+        if (rest === '' || rest === 'watch') return sendList(reply, await wudList(service));
         const [id = '', part, ...more] = rest.replace(/\/$/, '').split('/');
-        const container = await wudContainer(id);
+        const container = await wudContainer(service, id);
         if (part === undefined) return (await entries()).wudContainers([container])[0] ?? {};
         if (part !== 'triggers' || more.length > 0) throw new HttpError(404, 'not found');
         return sendList(reply, canUpdate ? [updateTrigger] : []);
@@ -81,20 +87,22 @@ export function compatRoutes({ settings, service, clock }: HttpParts, runs: Upda
       ...shared,
       path: '/api/containers/*',
       methods: ['POST'],
+      needs: 'operator',
       describedAs: {},
       summary: "Check, or update a container, as the buttons of a card for What's Up Docker ask",
       description: 'Checks all containers, or updates one.',
       replies: { 200: { description: 'Done, or begun' }, 404: { description: 'No such container or trigger' } },
-      answer: async ({ request: { rest } }, reply) => {
+      answer: async ({ request }, reply) => {
+        const { rest, service } = request;
         const [id = '', part, type, name] = rest.replace(/\/$/, '').split('/');
         if (id === 'watch' && part === undefined) {
-          await check(reply.raw);
-          return sendList(reply, await wudList());
+          await check(request, reply.raw);
+          return sendList(reply, await wudList(service));
         }
         const isUpdate = part === 'triggers' && type === updateTrigger.type && name === updateTrigger.name;
         if (!isUpdate) throw new HttpError(404, 'there is no such trigger');
         if (!canUpdate) throw new HttpError(403, 'the group "update" is not enabled');
-        await update(id, reply);
+        await update(id, request, reply);
         return {};
       },
     }),
@@ -104,7 +112,7 @@ export function compatRoutes({ settings, service, clock }: HttpParts, runs: Upda
       summary: 'List the images as Cup does',
       description: 'For widgets of Cup: the images of the watched containers, and counts of their updates.',
       replies: { 200: { description: 'Images and counts', schema: cupSchema }, ...notListed },
-      answer: async () => (await entries()).cupReport(knownInventory(service), clock.nowMs()),
+      answer: async ({ request: { service } }) => (await entries()).cupReport(knownInventory(service), clock.nowMs()),
     }),
   ];
 }

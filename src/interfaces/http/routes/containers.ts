@@ -39,7 +39,7 @@ import type { TrackedImage } from '../../../domain/inventory.ts';
 import { text as textParameter } from '../requests/query.ts';
 
 /** `GET /v1/containers` and `GET /v1/containers/details`: the watched containers, from memory. */
-export function containerRoutes({ service, clock }: HttpParts): readonly Route[] {
+export function containerRoutes({ service: whole, clock }: HttpParts): readonly Route[] {
   const list = createCachedList(
     {
       name: 'containers',
@@ -53,7 +53,7 @@ export function containerRoutes({ service, clock }: HttpParts): readonly Route[]
         kind,
       }),
     },
-    service,
+    whole,
     clock,
   );
   const detailedList = createCachedList(
@@ -63,12 +63,14 @@ export function containerRoutes({ service, clock }: HttpParts): readonly Route[]
       entry: detailsEntry,
       extraFields: ({ unfinished }) => unfinishedField(unfinished),
     },
-    service,
+    whole,
     clock,
   );
   const shared = {
     group: 'containers',
     access: 'api token',
+    needs: 'viewer',
+    filter: 'applies',
     query: { ...containerParameters, ...engineParameter },
   } as const;
   const repliesWith = (schema: JsonSchema) => ({
@@ -83,7 +85,8 @@ export function containerRoutes({ service, clock }: HttpParts): readonly Route[]
       summary: 'List watched containers',
       description: 'Lists the watched containers, from memory.',
       replies: repliesWith(containersSchema),
-      answer: ({ query }, reply) => list(reply, containerFilter(query, enginesIn(query, service))),
+      answer: ({ query, request: { service } }, reply) =>
+        list(reply, service, containerFilter(query, enginesIn(query, service))),
     }),
     defineRoute({
       ...shared,
@@ -91,7 +94,8 @@ export function containerRoutes({ service, clock }: HttpParts): readonly Route[]
       summary: 'List watched containers in detail',
       description: 'Lists the watched containers with their state and the settings in effect, from memory.',
       replies: repliesWith(detailsListSchema),
-      answer: ({ query }, reply) => detailedList(reply, containerFilter(query, enginesIn(query, service))),
+      answer: ({ query, request: { service } }, reply) =>
+        detailedList(reply, service, containerFilter(query, enginesIn(query, service))),
     }),
   ];
 }
@@ -184,12 +188,14 @@ const detailsListSchema = stamped(
 );
 
 /** `GET /v1/images`: the images of the watched containers, from memory. */
-export function imagesRoute({ service, clock }: HttpParts): Route {
-  const list = createCachedList({ name: 'images', items: imagesByName, entry: entryOf }, service, clock);
+export function imagesRoute({ service: whole, clock }: HttpParts): Route {
+  const list = createCachedList({ name: 'images', items: imagesByName, entry: entryOf }, whole, clock);
   return defineRoute({
     group: 'images',
     path: '/v1/images',
     access: 'api token',
+    needs: 'viewer',
+    filter: 'applies',
     summary: 'List tracked images',
     description: 'Lists the images of the watched containers, sorted by name, from memory.',
     query: {
@@ -202,14 +208,15 @@ export function imagesRoute({ service, clock }: HttpParts): Route {
       500: { description: 'The engine cannot be reached, and its events have ended' },
       503: { description: 'The engine has not been listed yet' },
     },
-    answer: ({ query }, reply) => {
+    answer: ({ query, request: { service } }, reply) => {
       const { name, id } = query;
       const engines = enginesIn(query, service);
-      if (name === undefined && id === undefined && engines.length === 0) return list(reply);
+      if (name === undefined && id === undefined && engines.length === 0) return list(reply, service);
       const images = service.inventory().images.filter((image) => isOnOneOf(engines, image));
       const wanted = id === undefined ? undefined : imageIdMeant(id, images);
       return list(
         reply,
+        service,
         (image) =>
           isOnOneOf(engines, image) &&
           (name === undefined || image.name === name || isOfImage(image.name, name)) &&

@@ -18,7 +18,15 @@ export function dashboardRoutes({ settings, dashboardFolder }: HttpParts): reado
     files.set(name, file);
     return file;
   };
-  const shared = { group: 'dashboard', access: 'open', isPageFile: true, describedAs: {}, query: {} } as const;
+  const shared = {
+    group: 'dashboard',
+    access: 'open',
+    needs: 'nothing',
+    filter: 'not concerned',
+    isPageFile: true,
+    describedAs: {},
+    query: {},
+  } as const;
   const replies = { 200: { description: 'The file' }, 304: { description: 'The file that the client has' } };
   return [
     defineRoute({

@@ -6,7 +6,7 @@ import { parseTimestamp, replyFields } from '../../json/timestamps.ts';
 import { HttpError } from '../replies/errors.ts';
 import { array, oneOf, integer, object, stamped, text, time, booleanField, engineField } from '../replies/schemas.ts';
 import { bufferedObject } from '../requests/body.ts';
-import type { HttpParts } from '../service/parts.ts';
+import type { HttpParts, Service } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 
 const fields = {
@@ -29,14 +29,15 @@ const keptField = { kept: booleanField('Whether it is stored on disk, and surviv
 const unreadable = { 500: { description: 'The stored decisions cannot be read' } };
 
 /** `GET` and `POST /v1/decisions`, `DELETE /v1/decisions/ID`. */
-export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] {
-  const shared = { group: 'decisions', access: 'api token', query: {} } as const;
-  const isKnown = (container: string, engine: string | undefined) =>
+export function decisionRoutes({ clock }: HttpParts): readonly Route[] {
+  const shared = { group: 'decisions', access: 'api token', filter: 'applies', query: {} } as const;
+  const isKnown = (service: Service, container: string, engine: string | undefined) =>
     service.decisions.candidateOf(container, engine) !== undefined ||
     service.inventory().containers.some((one) => one.name === container && (engine ?? one.engine) === one.engine);
   const list = defineRoute({
     ...shared,
     path: '/v1/decisions',
+    needs: 'viewer',
     summary: 'List decisions about new versions',
     description: 'Lists the decisions about new versions, oldest first. A decision ends with its version.',
     replies: {
@@ -46,7 +47,7 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
       },
       ...unreadable,
     },
-    answer: async () => {
+    answer: async ({ request: { service } }) => {
       const decisions = (await service.decisions.list()).map(decisionEntry);
       return { decisions, count: decisions.length, ...replyFields(clock.nowMs()) };
     },
@@ -55,6 +56,7 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
     ...shared,
     path: '/v1/decisions',
     methods: ['POST'],
+    needs: 'operator',
     summary: 'Decide about a new version',
     description:
       'Approves, skips or snoozes the pending new version of a container. Send the digest of the version that the client has seen: candidate_digest, else latest_digest of the container. If another version is pending, the request is refused.',
@@ -74,6 +76,7 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
       ...unreadable,
     },
     answer: async ({ request }, reply) => {
+      const { service } = request;
       const body = bufferedObject(request.raw);
       const container = textIn(body, 'container').replace(/^\//, '');
       const kind = decisionKinds.find((each) => each === body['decision']);
@@ -85,9 +88,9 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
         ...(engine !== undefined && { engine }),
         digest: textIn(body, 'digest'),
         untilMs: timeIn(body, 'until'),
-        by: request.tokenName ?? 'API token',
+        by: request.name ?? 'API token',
       });
-      if ('fault' in decided) throw refusal(decided, kind, isKnown(container, engine));
+      if ('fault' in decided) throw refusal(decided, kind, isKnown(service, container, engine));
       reply.code(201);
       return { ...decisionEntry(decided), kept: decided.isKept, ...replyFields(clock.nowMs()) };
     },
@@ -97,6 +100,7 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
     path: '/v1/decisions/*',
     describedAs: { '/v1/decisions/{id}': 'application/json' },
     methods: ['DELETE'],
+    needs: 'operator',
     summary: 'Withdraw a decision',
     description: 'Withdraws a decision, as if it had not been made.',
     replies: {
@@ -105,7 +109,7 @@ export function decisionRoutes({ service, clock }: HttpParts): readonly Route[] 
       ...unreadable,
     },
     answer: async ({ request }) => {
-      const withdrawn = await service.decisions.withdraw(request.rest);
+      const withdrawn = await request.service.decisions.withdraw(request.rest, request.name ?? 'API token');
       if (withdrawn === undefined) throw new HttpError(404, 'there is no decision with this id');
       return { ...decisionEntry(withdrawn), kept: withdrawn.isKept, ...replyFields(clock.nowMs()) };
     },

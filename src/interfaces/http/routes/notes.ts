@@ -11,11 +11,13 @@ import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 
 /** `GET /v1/notes`: the release notes of a container's newer version, from memory. No request waits for a forge. */
-export function notesRoute({ service, clock }: HttpParts): Route {
+export function notesRoute({ clock }: HttpParts): Route {
   return defineRoute({
     group: 'containers',
     path: '/v1/notes',
     access: 'api token',
+    needs: 'viewer',
+    filter: 'applies',
     summary: 'Show release notes',
     description:
       'Shows the release notes of the newer version that a container waits for, as they were read last. The service reads them in the background, after a check has found the version.',
@@ -29,7 +31,7 @@ export function notesRoute({ service, clock }: HttpParts): Route {
       400: { description: 'No container is named, or several engines have one of that name' },
       404: { description: 'No watched container of that name is known, or it waits for no newer version' },
     },
-    answer: ({ query }) => {
+    answer: ({ query, request: { service } }) => {
       const { container: given, full } = query;
       if (given === undefined) throw new HttpError(400, 'invalid query parameters: "container" is missing');
       const name = given.replace(/^\//, '');

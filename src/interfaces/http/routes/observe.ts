@@ -23,11 +23,13 @@ import type { EventStreams } from '../events/event-streams.ts';
 import type { TargetStatus } from '../../../domain/notification/message.ts';
 
 /** `GET /v1/history`: the last runs, at most 500. */
-export function historyRoute({ service, clock }: HttpParts): Route {
+export function historyRoute({ clock }: HttpParts): Route {
   return defineRoute({
     group: 'history',
     path: '/v1/history',
     access: 'api token',
+    needs: 'viewer',
+    filter: 'applies',
     summary: 'List past updates',
     description: 'Lists the updates of the last days, oldest first; at most 500 are kept.',
     query: {
@@ -39,7 +41,7 @@ export function historyRoute({ service, clock }: HttpParts): Route {
       200: { description: 'The updates', schema: historySchema },
       500: { description: 'The history cannot be read' },
     },
-    answer: async ({ query: { since = -Infinity, until = Infinity, limit = Infinity } }) => {
+    answer: async ({ query: { since = -Infinity, until = Infinity, limit = Infinity }, request: { service } }) => {
       if (since > until) throw new HttpError(400, 'invalid query parameters: "since" is later than "until"');
       await service.refreshHistory();
       const entries = service
@@ -96,6 +98,8 @@ export function eventsRoute(cors: Cors, streams: EventStreams): Route {
     group: 'events',
     path: '/v1/events',
     access: 'events token',
+    needs: 'viewer',
+    filter: 'applies',
     summary: 'Follow the events',
     description:
       'A stream of server-sent events that stays open. Each has an id; send the last one as Last-Event-ID to resume after it. The stream never completes, so follow it with an EventSource or a streaming client, not from this page. With extra=true it also has the steps of a run: container_checked, phase_entered and pull_progress.',
@@ -106,7 +110,7 @@ export function eventsRoute(cors: Cors, streams: EventStreams): Route {
       503: { description: 'There are too many streams already, or the service is stopping' },
     },
     produces: 'text/event-stream',
-    answer: ({ request: { raw }, query: { extra } }, reply) => {
+    answer: ({ request: { raw, limited }, query: { extra } }, reply) => {
       if (!cors.admits(raw)) throw new HttpError(403, 'origin not allowed');
       const headers = { 'Content-Type': 'text/event-stream; charset=utf-8', 'Cache-Control': 'no-cache, no-transform' };
       // https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffering
@@ -115,7 +119,11 @@ export function eventsRoute(cors: Cors, streams: EventStreams): Route {
       if (!streams.hasRoom()) throw new HttpError(503, 'too many event streams are open', { 'Retry-After': '30' });
       reply.raw.writeHead(200, { ...headers, ...unbuffered });
       const lastEventId = raw.headers['last-event-id'];
-      streams.open(reply.raw, { lastEventId: typeof lastEventId === 'string' ? lastEventId : undefined, extra });
+      streams.open(reply.raw, {
+        lastEventId: typeof lastEventId === 'string' ? lastEventId : undefined,
+        extra,
+        ...(limited && { limitEvent: limited.limitEvent }),
+      });
       return reply;
     },
   });
@@ -127,6 +135,8 @@ export function configRoute({ configuration, clock }: HttpParts): Route {
     group: 'config',
     path: '/v1/config',
     access: 'api token',
+    needs: 'admin',
+    filter: 'refuses',
     summary: 'Show the settings in effect',
     description: 'Shows the settings in effect, and every option with the origin of its value. Secrets are redacted.',
     query: {},
@@ -171,6 +181,8 @@ export function metricsRoutes({ metrics, notifications = () => [] }: HttpParts):
   const shared = {
     group: 'metrics',
     access: 'api token',
+    needs: 'viewer',
+    filter: 'applies',
     query: {},
     replies: { 200: { description: 'The metrics' } },
     produces: 'text/plain',
@@ -182,7 +194,10 @@ export function metricsRoutes({ metrics, notifications = () => [] }: HttpParts):
       path: '/v1/metrics',
       summary: 'Metrics for Prometheus',
       description: 'Metrics in the text format of Prometheus.',
-      answer: async (_, reply) => reply.header('Content-Type', contentType).send(await metrics()),
+      answer: async ({ request: { limited } }, reply) => {
+        const text = await metrics();
+        return reply.header('Content-Type', contentType).send(limited?.limitMetrics(text) ?? text);
+      },
     }),
     defineRoute({
       ...shared,

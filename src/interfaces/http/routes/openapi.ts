@@ -273,6 +273,8 @@ export function swaggerRoute({ settings, version, assetsFolder }: HttpParts, ena
       '/swagger/doc.yaml': 'application/yaml',
     },
     access: 'open',
+    needs: 'nothing',
+    filter: 'not concerned',
     answersHead: false,
     summary: 'This description',
     description: 'The page that shows the description, and the description itself as JSON and as YAML.',
@@ -308,6 +310,8 @@ export function openApiRoute({ settings, version }: HttpParts, enabled: () => re
     // The specification fixes the content of the older description.
     describedAs: {},
     access: 'open',
+    needs: 'nothing',
+    filter: 'not concerned',
     summary: 'This description as OpenAPI 3.1',
     description: 'The description as OpenAPI 3.1, with all parameters, for generators of clients.',
     query: {},

@@ -14,6 +14,8 @@ export function registryHookRoute({ service, clock }: HttpParts, hints: Registry
     path: '/v1/hooks/registry',
     methods: ['POST'],
     access: 'webhook secret',
+    needs: 'nothing',
+    filter: 'not concerned',
     summary: 'Take the webhook of a registry',
     description:
       'Takes the webhook of Docker Hub, GHCR, GitLab, Gitea, Forgejo, Harbor, Quay, ACR, Event Grid, ECR, distribution, Nexus or Artifactory, and checks the containers of the repository that it names. Proof is the secret, as a token, in the parameter token, or a signature of the body with it.',

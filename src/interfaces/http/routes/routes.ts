@@ -1,4 +1,4 @@
-import type { KnownTokens } from '../guards/auth.ts';
+import type { KnownTokens, Revocations } from '../guards/auth.ts';
 import type { Sessions } from '../guards/sessions.ts';
 import type { Cors } from '../guards/cors.ts';
 import type { EventStreams } from '../events/event-streams.ts';
@@ -21,7 +21,8 @@ import type { UpdateRuns } from '../service/update-runs.ts';
 
 export type RouteParts = HttpParts & {
   readonly browsers: Sessions;
-  readonly eventsTokens: KnownTokens | undefined;
+  readonly tokens: Readonly<Record<'api' | 'events', KnownTokens | undefined>>;
+  readonly revocations: Revocations;
   readonly cors: Cors;
   readonly streams: EventStreams;
   readonly runs: UpdateRuns;
@@ -45,13 +46,13 @@ export function enabledRoutes(parts: RouteParts): readonly Route[] {
     ...compatRoutes(parts, parts.runs),
     configRoute(parts),
     eventsRoute(parts.cors, parts.streams),
-    statusRoute(parts, parts.eventsTokens),
+    statusRoute(parts, parts.tokens.events),
     ...metricsRoutes(parts),
     swaggerRoute(parts, () => enabled),
     openApiRoute(parts, () => enabled),
     ...healthRoutes(parts, parts.readinessTimeoutMs),
     ...dashboardRoutes(parts),
-    ...sessionRoutes(parts, parts.browsers),
+    ...sessionRoutes(parts),
   ];
   const enabled = routes.filter(({ group }) => parts.settings.groups.includes(group));
   return enabled;

@@ -1,18 +1,25 @@
 import type { IncomingMessage } from 'node:http';
+import { allRights, formatRights } from '../../../domain/access/rights.ts';
 import type { SessionRecord } from '../../../domain/settings/http-settings.ts';
 import { replyFields, toTimestamp } from '../../json/timestamps.ts';
 import { createClientReader } from '../guards/client-address.ts';
 import { foreignPage, isFromOwnPage } from '../guards/cors.ts';
 import { createRateLimiter } from '../guards/rate-limit.ts';
-import type { Sessions } from '../guards/sessions.ts';
 import { HttpError } from '../replies/errors.ts';
-import { array, booleanField, object, stamped, text, time } from '../replies/schemas.ts';
+import { array, booleanField, object, oneOf, stamped, text, time } from '../replies/schemas.ts';
 import { bufferedObject } from '../requests/body.ts';
-import type { HttpParts } from '../service/parts.ts';
+import type { RouteParts } from './routes.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 
 /** Signing in to the page, and the list of signed-in browsers. They are for the page, so no description has them. */
-export function sessionRoutes({ settings, clock, log }: HttpParts, sessions: Sessions): readonly Route[] {
+export function sessionRoutes({
+  settings,
+  clock,
+  log,
+  browsers: sessions,
+  tokens,
+  revocations,
+}: RouteParts): readonly Route[] {
   const shared = { group: 'dashboard', describedAs: {}, query: {} } as const;
   const schemeOf = createClientReader(settings);
   const attempts = createRateLimiter({ limit: maxAttempts, windowMs: 60_000, monotonicMs: clock.monotonicMs });
@@ -22,6 +29,8 @@ export function sessionRoutes({ settings, clock, log }: HttpParts, sessions: Ses
       ...shared,
       path: '/v1/session',
       access: 'open',
+      needs: 'nothing',
+      filter: 'not concerned',
       summary: 'Whether this browser is signed in',
       description: 'Whether this browser is signed in, and whether there is a password.',
       replies: {
@@ -44,6 +53,8 @@ export function sessionRoutes({ settings, clock, log }: HttpParts, sessions: Ses
       path: '/v1/session',
       methods: ['POST'],
       access: 'open',
+      needs: 'nothing',
+      filter: 'not concerned',
       summary: 'Sign in',
       description: 'Exchanges a token or a password for the cookie of a session.',
       body: object(
@@ -88,6 +99,8 @@ export function sessionRoutes({ settings, clock, log }: HttpParts, sessions: Ses
       path: '/v1/session',
       methods: ['DELETE'],
       access: 'api token',
+      needs: 'viewer',
+      filter: 'not concerned',
       summary: 'Sign out',
       description: 'Ends the session of the request.',
       replies: { 200: { description: 'Signed out', schema: stamped({ kept: keptField }) } },
@@ -101,6 +114,8 @@ export function sessionRoutes({ settings, clock, log }: HttpParts, sessions: Ses
       ...shared,
       path: '/v1/sessions',
       access: 'api token',
+      needs: 'admin',
+      filter: 'refuses',
       summary: 'List the signed-in browsers',
       description: 'Lists the signed-in browsers.',
       replies: { 200: { description: 'The sessions', schema: stamped({ sessions: array(sessionSchema) }) } },
@@ -114,6 +129,8 @@ export function sessionRoutes({ settings, clock, log }: HttpParts, sessions: Ses
       path: '/v1/sessions/*',
       methods: ['DELETE'],
       access: 'api token',
+      needs: 'admin',
+      filter: 'refuses',
       summary: 'Sign a browser out',
       description: 'Ends a session.',
       replies: {
@@ -126,8 +143,69 @@ export function sessionRoutes({ settings, clock, log }: HttpParts, sessions: Ses
         return { kept: ended === 'kept', ...replyFields(clock.nowMs()) };
       },
     }),
+    defineRoute({
+      ...shared,
+      path: '/v1/tokens',
+      access: 'api token',
+      needs: 'admin',
+      filter: 'refuses',
+      summary: 'List the tokens',
+      description: 'Lists the tokens by their names, without their values.',
+      replies: { 200: { description: 'The tokens', schema: stamped({ tokens: array(tokenSchema) }) } },
+      answer: () => ({
+        tokens: (['api', 'events'] as const).flatMap((kind) =>
+          (tokens[kind]?.().known ?? []).map(({ name, rights = allRights }) => ({
+            ...(name !== undefined && { name }),
+            kind,
+            rights: formatRights(rights),
+          })),
+        ),
+        ...replyFields(clock.nowMs()),
+      }),
+    }),
+    defineRoute({
+      ...shared,
+      path: '/v1/tokens/*',
+      methods: ['DELETE'],
+      access: 'api token',
+      needs: 'admin',
+      filter: 'refuses',
+      summary: 'Revoke a token',
+      description:
+        'Revokes the tokens of a name, although their file still has them. A token without a name can only be replaced in its file.',
+      replies: {
+        200: { description: 'Revoked', schema: stamped({ kept: keptField }) },
+        404: { description: 'There is no token of this name' },
+      },
+      answer: async ({ request: { rest, caller } }) => {
+        const name = decoded(rest);
+        const named = [tokens.api, tokens.events]
+          .flatMap((known) => known?.().known ?? [])
+          .filter((token) => token.name === name);
+        if (named.length === 0) throw new HttpError(404, 'there is no token of this name');
+        log.info(`The token of ${name} was revoked by ${caller}`);
+        return { kept: (await revocations.revoke(named)) === 'kept', ...replyFields(clock.nowMs()) };
+      },
+    }),
   ];
 }
+
+/** The path is decoded already, except for the letters that separate its parts. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+const tokenSchema = object(
+  {
+    kind: oneOf(['api', 'events'], 'The endpoints that it opens'),
+    rights: text('Its role and filter, as its file has them'),
+  },
+  { name: text('Its name') },
+);
 
 /** In a minute. The second is for all clients together: the log has a line for each failure. */
 const maxAttempts = 10;

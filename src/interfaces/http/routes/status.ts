@@ -27,12 +27,14 @@ import { startDeadline } from '../requests/selection.ts';
 
 /** `GET /v1/status`: the result of the last update, and the time of the next one. */
 export function statusRoute(parts: HttpParts, eventsTokens: KnownTokens | undefined): Route {
-  const { settings, service, clock, notifications } = parts;
+  const { settings, clock, notifications } = parts;
   const readsEvents = createEventsTest(settings.groups.includes('events') ? eventsTokens : undefined);
   return defineRoute({
     group: 'metrics',
     path: '/v1/status',
     access: 'api token',
+    needs: 'viewer',
+    filter: 'applies',
     summary: 'Summary of the last update',
     description:
       'Shows the result of the last update, and the time of the next one. With extra=true it also answers before the first update, and adds the schedule in words, the running update, the number of watched containers, and the state of the engine.',
@@ -42,6 +44,7 @@ export function statusRoute(parts: HttpParts, eventsTokens: KnownTokens | undefi
       204: { description: 'There has been no update yet, and nothing is being repaired; never with extra=true' },
     },
     answer: ({ query: { extra }, request }, reply) => {
+      const { service, limited } = request;
       const status = service.status();
       const { lastRun, nextRunAtMs, running, repairing, updatesAvailable } = status;
       if (lastRun === undefined && !repairing && !extra) return reply.code(204).send();
@@ -59,7 +62,7 @@ export function statusRoute(parts: HttpParts, eventsTokens: KnownTokens | undefi
           ...watchEntry(service),
           reads_events: request.sessionId === undefined ? readsEvents(request) : settings.groups.includes('events'),
         }),
-        notifications: notifications?.().map(notifiedEntry),
+        notifications: limited === undefined ? notifications?.().map(notifiedEntry) : undefined,
         ...replyFields(clock.nowMs()),
       };
     },
@@ -93,8 +96,8 @@ function notifiedEntry({ name, service, pending, sent, failed, lost, lastSentAtM
   };
 }
 
-function runEntry({ runId, trigger, startedAtMs, isRollback: rollback, containers }: RunUnderWay) {
-  return { run_id: runId, trigger, started_at: toTimestamp(startedAtMs), rollback, containers };
+function runEntry({ runId, trigger, by, startedAtMs, isRollback: rollback, containers }: RunUnderWay) {
+  return { run_id: runId, trigger, by, started_at: toTimestamp(startedAtMs), rollback, containers };
 }
 
 function watchEntry({
@@ -164,7 +167,10 @@ const runSchema = object(
       ),
     ),
   },
-  { rollback: booleanField('Whether it is a requested rollback; absent for an update') },
+  {
+    by: text('The person or token that has asked for it; absent if nobody has'),
+    rollback: booleanField('Whether it is a requested rollback; absent for an update'),
+  },
 );
 
 /** Containers that are not watched, by reason. */
@@ -209,18 +215,20 @@ const replySchema = stamped(
 );
 
 /** `GET /v1/engines`: the engines and whether they answer, from memory. The route exists with several engines only. */
-export function enginesRoutes({ service: { engines }, clock }: HttpParts): readonly Route[] {
-  if (engines === undefined) return [];
+export function enginesRoutes({ service: { engines: all }, clock }: HttpParts): readonly Route[] {
+  if (all === undefined) return [];
   const route = defineRoute({
     group: 'containers',
     path: '/v1/engines',
     access: 'api token',
+    needs: 'viewer',
+    filter: 'applies',
     summary: 'List container engines',
     description: 'Lists the engines in configured order, and whether they answer, from memory.',
     query: {},
     replies: { 200: { description: 'The engines', schema: listSchema } },
-    answer: () => {
-      const entries = engines().map(entryOf);
+    answer: ({ request: { service } }) => {
+      const entries = (service.engines?.() ?? []).map(entryOf);
       return { engines: entries, count: entries.length, ...replyFields(clock.nowMs()) };
     },
   });
@@ -266,7 +274,7 @@ const listSchema = stamped({
 
 /** `/livez`, `/startupz` and `/readyz`: an orchestrator's probes. */
 export function healthRoutes({ service, clock, log }: HttpParts, readinessTimeoutMs: number): readonly Route[] {
-  const open = { group: 'health', access: 'open' } as const;
+  const open = { group: 'health', access: 'open', needs: 'nothing', filter: 'not concerned' } as const;
   return [
     defineRoute({
       ...open,

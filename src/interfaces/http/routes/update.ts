@@ -17,8 +17,8 @@ import { replyFields } from '../../json/timestamps.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 
 /** `POST /v1/update`. With the option for old clients, `GET` acts the same. */
-export function updateRoute({ settings, service, clock }: HttpParts, runs: UpdateRuns): Route {
-  async function planOf(request: PlanRequest, timeoutMs: number, response: ServerResponse) {
+export function updateRoute({ settings, clock }: HttpParts, runs: UpdateRuns): Route {
+  async function planOf(service: Service, request: PlanRequest, { timeoutMs, response }: PlanLimits) {
     const deadline = startDeadline(clock, timeoutMs, 'plan the update');
     response.once('close', () => deadline.abort(new ServiceError('cancelled', 'Cannot plan: the client has gone')));
     try {
@@ -37,6 +37,8 @@ export function updateRoute({ settings, service, clock }: HttpParts, runs: Updat
     remedies: { GET: 'use POST, or start the service with --http-api-watchtower-compat, which accepts GET' },
     answersHead: false,
     access: 'api token',
+    needs: 'operator',
+    filter: 'applies',
     summary: 'Update containers',
     description:
       'Updates all watched containers, or those of the given images and names. One update runs at a time: a full update is refused while another runs, a targeted one waits for its turn. With dry_run=true it changes nothing and answers with the plan: {dry_run, plan: [{name, image, from, to, action, because, depends_on, reason}]}. With retry_failed=true versions that failed before are tried again. With dry_run=true and approved=true the plan assumes an approval. With now=true the windows of the given containers are ignored; approvals are still needed.',
@@ -62,7 +64,7 @@ export function updateRoute({ settings, service, clock }: HttpParts, runs: Updat
           'The client closed its connection while the update was queued, the queue is full, or the service is stopping',
       },
     },
-    answer: async ({ query, request: { caller: by } }, reply) => {
+    answer: async ({ query, request: { service, caller: by, limited } }, reply) => {
       const { image: images, container: containers, async: inBackground, timeout: timeoutMs } = query;
       const { dry_run: isRehearsed, retry_failed: retryFailed, ignore_waves: ignoreWaves, now, approved } = query;
       if (now && images.length + containers.length === 0)
@@ -77,12 +79,12 @@ export function updateRoute({ settings, service, clock }: HttpParts, runs: Updat
       if (isRehearsed)
         return {
           dry_run: true,
-          plan: await planOf({ ...request, asApproved: approved }, timeoutMs, reply.raw),
+          plan: await planOf(service, { ...request, asApproved: approved }, { timeoutMs, response: reply.raw }),
           ...replyFields(clock.nowMs()),
         };
       const run: RunRequest = {
         begin: (onBegin, signal) => service.update({ ...request, trigger: 'http', by, onBegin }, signal),
-        isQueued: images.length > 0 || containers.length > 0,
+        isQueued: images.length > 0 || containers.length > 0 || limited !== undefined,
         inBackground,
         timeoutMs,
       };
@@ -93,13 +95,17 @@ export function updateRoute({ settings, service, clock }: HttpParts, runs: Updat
 
 type PlanRequest = Parameters<Service['plan']>[0];
 
+type PlanLimits = { readonly timeoutMs: number; readonly response: ServerResponse };
+
 /** `POST /v1/rollback`: returns containers to the image before their last update. */
-export function rollbackRoute({ settings, service, clock }: HttpParts, runs: UpdateRuns): Route {
+export function rollbackRoute({ settings, clock }: HttpParts, runs: UpdateRuns): Route {
   return defineRoute({
     group: 'update',
     path: '/v1/rollback',
     methods: ['POST'],
     access: 'api token',
+    needs: 'operator',
+    filter: 'applies',
     summary: 'Roll a container back',
     description:
       'Rolls a container back to the image before its last update, with the containers that were updated together with it. Waits while another update runs. The current version is not applied automatically again.',
@@ -126,7 +132,7 @@ export function rollbackRoute({ settings, service, clock }: HttpParts, runs: Upd
           'The client closed its connection while the rollback was queued, the queue is full, or the service is stopping',
       },
     },
-    answer: async ({ query, request: { caller: by } }, reply) => {
+    answer: async ({ query, request: { service, caller: by } }, reply) => {
       const { container, forward, async: inBackground, timeout: timeoutMs } = query;
       const name = container?.replace(/^\//, '') ?? '';
       if (name === '')

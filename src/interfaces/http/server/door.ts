@@ -1,7 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  allRights,
+  hasRole,
+  rightsOfPerson,
+  type AccessFilter,
+  type Person,
+  type Rights,
+} from '../../../domain/access/rights.ts';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
-import type { HttpSettings } from '../../../domain/settings/http-settings.ts';
+import type { HttpSettings, NamedToken } from '../../../domain/settings/http-settings.ts';
+import { quoted } from '../../../domain/text/printable.ts';
 import type { AccessLog } from '../guards/access-log.ts';
 import { passBody, bufferBody } from '../requests/body.ts';
 import {
@@ -11,11 +20,13 @@ import {
   hasToken,
   type KnownTokens,
 } from '../guards/auth.ts';
-import { createClientReader, createProxyWarning } from '../guards/client-address.ts';
+import { createClientReader, createPersonReader, createProxyWarning } from '../guards/client-address.ts';
 import { type Cors, foreignPage, isFromOwnPage } from '../guards/cors.ts';
 import type { Recognised, Sessions } from '../guards/sessions.ts';
 import { createRateLimiter, type RateLimiter, type RateVerdict } from '../guards/rate-limit.ts';
 import { HttpError, internalError, problemOf, writeProblem, type HttpResponse } from '../replies/errors.ts';
+import { limitService, type LimitedService } from '../service/limited-service.ts';
+import type { Service } from '../service/parts.ts';
 import { RouteReply, type Route } from '../service/route.ts';
 import { createIgnoredInput, type IgnoredInput } from './ignored-input.ts';
 import { hostProblemOf, parseQuery } from '../requests/query.ts';
@@ -24,6 +35,7 @@ import type { Found, Refused, RouteTable } from './route-table.ts';
 
 export type DoorParts = {
   readonly settings: HttpSettings;
+  readonly service: Service;
   readonly tokens: ServerTokens;
   readonly sessions: Sessions;
   readonly routes: RouteTable;
@@ -53,6 +65,7 @@ export type Door = (request: IncomingMessage, response: HttpResponse) => void;
 export function createDoor(parts: DoorParts): Door {
   const { settings, routes, clock, accessLog, cors, connections } = parts;
   const readCaller = createClientReader(settings);
+  const readPerson = createPersonReader(settings);
   const warnOfProxy = createProxyWarning(settings, parts.log);
   const limits = {
     client: limitOf(settings.rateLimit),
@@ -71,12 +84,13 @@ export function createDoor(parts: DoorParts): Door {
     warnOfProxy(request);
     if (isPreflight) return end(response, 204);
     const session = parts.sessions.recognise(request);
+    const person = readPerson(request);
     const found = routes.find(request.method ?? '', request.url ?? '');
-    if (!passesRateLimit(response, limitFor(found, session, address))) return;
+    if (!passesRateLimit(response, limitFor(found, session, person, address))) return;
     const hostProblem = hostProblemOf(request);
     if (hostProblem !== undefined) return writeProblem(response, hostProblem, clock.nowMs());
     if (found.kind === 'route') keepBody(found.route, request, response);
-    const next = (bodyBytes: number) => answerFound({ request, response, found, bodyBytes, address, session });
+    const next = (bodyBytes: number) => answerFound({ request, response, found, bodyBytes, address, session, person });
     passBody(request, response, { nowMs: clock.nowMs, next });
   };
 
@@ -84,9 +98,15 @@ export function createDoor(parts: DoorParts): Door {
     return { limit, limiter: createRateLimiter({ limit, windowMs: 60_000, monotonicMs: clock.monotonicMs }) };
   }
 
-  function limitFor(found: Found | Refused, session: Recognised | undefined, address: string): Limit & Whose {
+  function limitFor(
+    found: Found | Refused,
+    session: Recognised | undefined,
+    person: Person | undefined,
+    address: string,
+  ): Limit & Whose {
     if (found.kind === 'route' && found.route.isPageFile === true) return { ...limits.pageFiles, whose: address };
     if (session !== undefined) return { ...limits.session, whose: session.id };
+    if (person !== undefined) return { ...limits.session, whose: `person ${person.name}` };
     return { ...limits.client, whose: address };
   }
 
@@ -117,7 +137,7 @@ export function createDoor(parts: DoorParts): Door {
     return false;
   }
 
-  function answerFound({ request, response, found, bodyBytes, address, session }: Received): void {
+  function answerFound({ request, response, found, bodyBytes, address, session, person }: Received): void {
     connections().markBusy(response);
     if (found.kind === 'problem') {
       const { problem, remedy } = found;
@@ -126,7 +146,7 @@ export function createDoor(parts: DoorParts): Door {
       return writeProblem(response, problem, clock.nowMs());
     }
     ignoredInput.inBody(found.route, bodyBytes, response);
-    void answer({ request, response, found, address, session });
+    void answer({ request, response, found, address, session, person });
   }
 }
 
@@ -166,57 +186,110 @@ type Received = {
   readonly bodyBytes: number;
   readonly address: string;
   readonly session: Recognised | undefined;
+  /** The person whom a trusted proxy names. */
+  readonly person: Person | undefined;
 };
 
-/** `browser session (admin)`, `token backup`, `API token` */
-function callerOf(name: string | undefined, isSession: boolean): string {
-  if (isSession) return name === undefined ? 'browser session' : `browser session (${name})`;
-  return name === undefined ? 'API token' : `token ${name}`;
-}
+/** Who sends a request, and what they may do. Without rights, nobody needs to be known. */
+type Caller = {
+  readonly name?: string | undefined;
+  /** `anna`, `browser session (admin)`, `token backup`, `API token` */
+  readonly words: string;
+  readonly rights?: Rights;
+};
 
-type Answer = (
-  received: Pick<Received, 'request' | 'response' | 'address' | 'session'> & { readonly found: Found },
-) => Promise<void>;
+type Answer = (received: Omit<Received, 'bodyBytes' | 'found'> & { readonly found: Found }) => Promise<void>;
 
-/** Answers a request by its route: checks token and query, calls the route, and replies to its errors. */
-function createAnswer({ tokens, clock, log }: DoorParts, ignoredInput: IgnoredInput): Answer {
+/** Answers a request by its route: checks token, role and query, calls the route, and replies to its errors. */
+function createAnswer({ settings, service, tokens, clock, log }: DoorParts, ignoredInput: IgnoredInput): Answer {
   const authenticate = createAuthenticators(tokens);
+  const limitedFor = new WeakMap<AccessFilter, LimitedService>();
 
-  return async ({ request: raw, response, found: { route, rest }, address, session }) => {
+  return async ({ request: raw, response, found: { route, rest }, address, session, person }) => {
+    let limited: LimitedService | undefined;
     try {
       const query = parseQuery(raw.url ?? '');
-      const mayBeSignedIn = route.access !== 'webhook secret' && !hasToken(raw, query);
-      const signedIn = mayBeSignedIn ? session : undefined;
-      const tokenName = signedIn === undefined ? authenticate[route.access](raw, query) : admit(raw, route, signedIn);
+      const mayBeKnown = route.access !== 'webhook secret' && !hasToken(raw, query);
+      const signedIn = mayBeKnown ? session : undefined;
+      const caller = mayBeKnown ? (sessionCaller(signedIn) ?? personCaller(person, route)) : undefined;
+      const known = caller ?? tokenCaller(authenticate[route.access](raw, query));
+      if (caller !== undefined) refuseForeign(raw, route);
       if (signedIn !== undefined) renewCookie(raw, response, signedIn);
+      limited = admit(known, route);
       ignoredInput.inQuery(route, query, response);
       const reply = new RouteReply(response, route.path);
-      const caller = callerOf(tokenName, signedIn !== undefined);
       const result = await route.answer(
-        { raw, query, rest, tokenName, caller, sessionId: signedIn?.id, address },
+        {
+          ...{ raw, query, rest, address, name: known.name, caller: known.words, rights: known.rights },
+          service: limited?.service ?? service,
+          sessionId: signedIn?.id,
+          ...(limited && { limited }),
+        },
         reply,
       );
       if (!(result instanceof RouteReply)) reply.send(result);
     } catch (error) {
-      fail(error, response);
+      fail(error, response, limited);
     }
   };
 
-  function fail(error: unknown, response: ServerResponse): void {
+  /** The part of the service that a caller with a filter may see. Throws 403 without the role that the route needs. */
+  function admit({ words, rights }: Caller, { needs, filter }: Route): LimitedService | undefined {
+    if (rights === undefined) {
+      if (needs !== 'nothing') throw new HttpError(403, 'nobody has a role here without signing in');
+      return undefined;
+    }
+    if (!hasRole(rights, needs)) throw new HttpError(403, `${words} is ${rights.role}, and this needs ${needs}`);
+    const { within } = rights;
+    if (within === undefined || filter === 'not concerned') return undefined;
+    if (filter === 'refuses') throw new HttpError(403, `${words} is limited to some containers, and this is about all`);
+    const made = limitedFor.get(within) ?? limitService(service, within);
+    limitedFor.set(within, made);
+    return made;
+  }
+
+  /** Throws 403 for a person without a role, who could not find out otherwise why nothing works. */
+  function personCaller(person: Person | undefined, { needs }: Route): Caller | undefined {
+    if (person === undefined) return undefined;
+    const rights = rightsOfPerson(person, settings.people);
+    if (rights !== undefined) return { name: person.name, words: person.name, rights };
+    if (needs === 'nothing') return undefined;
+    throw new HttpError(
+      403,
+      `${quoted(person.name, 100)} has no role here: --auth-viewers and its like list who has one`,
+    );
+  }
+
+  function fail(error: unknown, response: ServerResponse, limited: LimitedService | undefined): void {
     const problem = problemOf(error);
     if (problem === undefined)
       log.error('A request failed because of an internal error', { error, stack: stackOf(error) });
     // A reply that has begun can only be aborted.
-    if (response.headersSent) response.destroy();
-    else writeProblem(response, problem ?? internalError, clock.nowMs());
+    if (response.headersSent) return void response.destroy();
+    const { message, ...rest } = problem ?? internalError;
+    writeProblem(response, { ...rest, message: limited?.redact(message) ?? message }, clock.nowMs());
   }
 }
 
-/** The name of the session's token. Cookies are sent with every request, so a changing one has to be of the own page. */
-function admit(raw: IncomingMessage, { methods, access }: Route, { by }: Recognised): string | undefined {
+function sessionCaller(session: Recognised | undefined): Caller | undefined {
+  if (session === undefined) return undefined;
+  const { by: name, rights, isPerson } = session;
+  if (isPerson && name !== undefined) return { name, words: name, rights };
+  return { name, words: name === undefined ? 'browser session' : `browser session (${name})`, rights };
+}
+
+function tokenCaller(token: NamedToken | undefined): Caller {
+  if (token === undefined) return { words: 'API token' };
+  const { name, rights = allRights } = token;
+  return { name, words: name === undefined ? 'API token' : `token ${name}`, rights };
+}
+
+/**
+ * A browser sends cookies, and its proxy the header, with every request, so a changing one has to be of the own page.
+ */
+function refuseForeign(raw: IncomingMessage, { methods, access }: Route): void {
   const isChanging = access !== 'open' && methods.some((method) => method !== 'GET');
   if (isChanging && !isFromOwnPage(raw)) throw new HttpError(403, foreignPage);
-  return by;
 }
 
 /** A cookie belongs to the folder of the request: `/v1/`, of which the page asks these often. */

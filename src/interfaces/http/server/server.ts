@@ -3,12 +3,13 @@ import { createServer, IncomingMessage, STATUS_CODES, type Server, type ServerOp
 import { describeError } from '../../../domain/text/errors.ts';
 import { createAccessLog } from '../guards/access-log.ts';
 import { trackConnections, type Connections } from './connections.ts';
-import { watchTokens } from '../guards/auth.ts';
+import { createRevocations, watchTokens } from '../guards/auth.ts';
 import { createCors } from '../guards/cors.ts';
 import { createEventStreams } from '../events/event-streams.ts';
 import { createDoor, type Door } from './door.ts';
 import { HttpResponse, errorBody, jsonType, type Problem } from '../replies/errors.ts';
 import type { HttpParts, HttpLimits } from '../service/parts.ts';
+import type { Route } from '../service/route.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
 import { enabledRoutes } from '../routes/routes.ts';
 import { createSessions } from '../guards/sessions.ts';
@@ -24,6 +25,8 @@ import { readFileSync } from 'node:fs';
 export type HttpServer = {
   readonly server: Server;
   readonly streams: { readonly count: () => number };
+  /** All that it answers, so that a test finds each of them. */
+  readonly routes: readonly Route[];
   /**
    * Accepts no more connections, ends the event streams, waits for running requests, then for the updates that they
    * began.
@@ -48,28 +51,28 @@ export function createHttpServer(parts: HttpParts): HttpServer {
   });
   const accessLog = createAccessLog(clock, log);
   const { token, eventsToken, webhookSecret } = settings;
+  const { password, kept } = parts.sessions ?? {};
+  const revocations = createRevocations(kept);
   const tokens = {
-    api: token && watchTokens(token, log),
-    events: eventsToken && watchTokens(eventsToken, log),
+    api: token && revocations.apply(watchTokens(token, log)),
+    events: eventsToken && revocations.apply(watchTokens(eventsToken, log)),
     webhooks: webhookSecret && watchTokens(webhookSecret, log),
   };
-  const { password, kept } = parts.sessions ?? {};
   const sessions = createSessions({ tokens: tokens.api, password, kept, clock, log });
-  const routes = createRouteTable(
-    enabledRoutes({
-      ...parts,
-      eventsTokens: tokens.events,
-      browsers: sessions,
-      cors,
-      streams,
-      runs,
-      hints,
-      readinessTimeoutMs: limits.readinessTimeoutMs,
-    }),
-    settings.basePath,
-  );
+  const served = enabledRoutes({
+    ...parts,
+    tokens,
+    revocations,
+    browsers: sessions,
+    cors,
+    streams,
+    runs,
+    hints,
+    readinessTimeoutMs: limits.readinessTimeoutMs,
+  });
+  const routes = createRouteTable(served, settings.basePath);
   const shared = { routes, clock, connections: () => connections };
-  const door = createDoor({ ...shared, settings, tokens, sessions, log, accessLog, cors });
+  const door = createDoor({ ...shared, settings, service, tokens, sessions, log, accessLog, cors });
   const server = serverFor(door, shared, parts);
   // Before it listens, `listen` reports the error. After that, the next connection may be accepted again.
   server.on('error', (error) => {
@@ -81,6 +84,7 @@ export function createHttpServer(parts: HttpParts): HttpServer {
   return {
     server,
     streams,
+    routes: served,
     stop: () => (stopping ??= stop()),
   };
 

@@ -1,9 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Need, Rights } from '../../../domain/access/rights.ts';
 import type { EndpointGroup } from '../../../domain/settings/http-settings.ts';
 import { readQuery, type QueryTable, type RawQuery, type ValuesOf } from '../requests/query.ts';
 import type { JsonSchema } from '../replies/schemas.ts';
 import { constants, gzip } from 'node:zlib';
 import { jsonType } from '../replies/errors.ts';
+import type { LimitedService } from './limited-service.ts';
+import type { Service } from './parts.ts';
 
 /** One endpoint: its purpose, its credentials, and its answer. The API description is made from it. */
 export type Route = {
@@ -12,6 +15,13 @@ export type Route = {
   readonly methods: readonly ('GET' | 'POST' | 'DELETE')[];
   /** `api token or password`: also as the password of basic auth, for programs that send no other. */
   readonly access: 'api token' | 'api token or password' | 'events token' | 'webhook secret' | 'open';
+  /** The role that a caller needs; `nothing` where there is no token, or only the secret of webhooks. */
+  readonly needs: Need;
+  /**
+   * For a caller with a filter: the route answers from `request.service`, which is limited; it is refused; or it tells of
+   * no container.
+   */
+  readonly filter: 'applies' | 'refuses' | 'not concerned';
   readonly summary: string;
   readonly description: string;
   readonly query: QueryTable;
@@ -38,10 +48,16 @@ export type RouteRequest = {
   readonly raw: IncomingMessage;
   readonly query: RawQuery;
   readonly rest: string;
-  /** Name of the request's token. Undefined if the token has no name, or none is needed. */
-  readonly tokenName: string | undefined;
-  /** The session, token or other way in of the request, in words. */
+  /** The name of the person or of the token. Undefined if the token has no name, or none is needed. */
+  readonly name: string | undefined;
+  /** The person, session, token or other way in of the request, in words. */
   readonly caller: string;
+  /** Undefined where no token is needed. */
+  readonly rights: Rights | undefined;
+  /** The service as the caller may see it. */
+  readonly service: Service;
+  /** Present for a caller with a filter. */
+  readonly limited?: LimitedService;
   /** Id of the session, for a request that is signed in by its cookie. */
   readonly sessionId: string | undefined;
   readonly address: string;

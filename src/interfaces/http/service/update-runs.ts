@@ -198,15 +198,17 @@ type ListOf<Item> = {
  * Replies with the entries that pass the filter, without a filter with all. Throws 503 before the first listing, and
  * 500 while the inventory may be outdated.
  */
-type CachedList<Item> = (reply: RouteReply, keep?: (item: Item) => boolean) => RouteReply;
+type CachedList<Item> = (reply: RouteReply, service: Listed, keep?: (item: Item) => boolean) => RouteReply;
+
+type Listed = Pick<Service, 'inventory' | 'inventoryFailure'>;
 
 /**
- * The whole list is serialised once for each change of the inventory, and the reply made once a second. Any other
- * request without a filter only costs a copy.
+ * The whole list of `whole` is serialised once for each change of the inventory, and the reply made once a second. Any
+ * other request for it without a filter only costs a copy.
  */
 export function createCachedList<Item>(
   { name, items, entry, extraFields = () => ({}) }: ListOf<Item>,
-  { inventory, inventoryFailure }: Pick<Service, 'inventory' | 'inventoryFailure'>,
+  whole: Listed,
   clock: Clock,
 ): CachedList<Item> {
   let revision = -1;
@@ -214,7 +216,6 @@ export function createCachedList<Item>(
   let madeInSecond = -1;
   let body = Buffer.alloc(0);
 
-  const known = (): Inventory => knownInventory({ inventory, inventoryFailure });
   const write = (view: Inventory, chosen: readonly Item[]): string => {
     const fields = JSON.stringify(extraFields(view)).slice(1, -1);
     const more = fields === '' ? '' : `,${fields}`;
@@ -223,7 +224,7 @@ export function createCachedList<Item>(
   const finish = (text: string): string => `${text},${JSON.stringify(replyFields(clock.nowMs())).slice(1)}`;
 
   const all = (): Buffer => {
-    const view = known();
+    const view = knownInventory(whole);
     const second = Math.floor(clock.nowMs() / 1000);
     if (view.revision === revision && second === madeInSecond) return body;
     if (view.revision !== revision) entries = write(view, items(view));
@@ -232,10 +233,11 @@ export function createCachedList<Item>(
     body = Buffer.from(finish(entries));
     return body;
   };
-  return (reply, keep) =>
-    reply
-      .header('Content-Type', jsonType)
-      .send(keep === undefined ? all() : finish(write(known(), items(known()).filter(keep))));
+  return (reply, service, keep) => {
+    const isWhole = keep === undefined && service === whole;
+    const some = (view: Inventory) => finish(write(view, keep === undefined ? items(view) : items(view).filter(keep)));
+    return reply.header('Content-Type', jsonType).send(isWhole ? all() : some(knownInventory(service)));
+  };
 }
 
 /** Throws 503 before the first listing, and 500 while the inventory may be outdated. */
