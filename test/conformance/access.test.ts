@@ -332,7 +332,7 @@ describe('a caller with a filter', () => {
   test('does not update a container together with one of others', async () => {
     scene.publish('acme/app:1', '4');
     const id = idOf('app');
-    await scene.sandbox.control.runContainer('zz-hidden-side', {
+    scene.sandbox.control.runContainer('zz-hidden-side', {
       Image: 'postgres:17',
       Labels: {},
       HostConfig: { NetworkMode: `container:${id}` },
