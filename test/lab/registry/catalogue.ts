@@ -74,6 +74,8 @@ export const catalogue = {
   /** Without any label. */
   'unlabelled-v1': { config: { ...webServer('v1').config, Labels: {} } },
   'unlabelled-v2': { config: { ...webServer('v2').config, Labels: {} } },
+  /** Copies data for Upkeep. */
+  'data-helper': { empty: true, hasTools: true, config: { Cmd: ['sh'] } },
   /** Has no command and no environment. */
   bare: { config: {} },
   oci: { ...webServer('oci'), format: 'oci', annotations: { 'org.opencontainers.image.revision': 'abc' } },

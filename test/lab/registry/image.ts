@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { tar } from './tar.ts';
 import type { TarEntry } from './tar.ts';
@@ -19,6 +21,8 @@ export type ImageSpec = {
   readonly annotations?: Readonly<Record<string, string>>;
   /** Without busybox. */
   readonly empty?: boolean;
+  /** With the GNU tools and the shell of this machine, for copies of data. */
+  readonly hasTools?: boolean;
 };
 
 export type ImageConfig = {
@@ -80,6 +84,7 @@ export function buildImage(spec: ImageSpec): BuiltImage {
   const files = Object.entries({ 'etc/spec.json': JSON.stringify(spec), ...spec.files });
   const layers = [
     ...(spec.empty ? [] : [busyboxLayer()]),
+    ...(spec.hasTools ? [toolsLayer()] : []),
     layer(files.map(([path, content]) => ({ path, content, mode: 0o644 }))),
   ];
   const config = json(types.config, {
@@ -165,6 +170,25 @@ function busyboxLayer(): Layer {
     { path: 'etc/group', content: 'root:x:0:\napp:x:1000:\n', mode: 0o644 },
   ]);
   return busybox;
+}
+
+let tools: Layer | undefined;
+
+/** https://www.gnu.org/software/coreutils/ and findutils, with dash and the libraries that they load. */
+function toolsLayer(): Layer {
+  const programs = ['cp', 'du', 'find', 'head', 'mkdir', 'rm', 'stat', 'sync'].map((name) => `/usr/bin/${name}`);
+  const loaded = execFileSync('ldd', [...programs, '/bin/dash'], { encoding: 'utf8' });
+  const libraries = new Set([...loaded.matchAll(/(\/\S+\.so\S*)/g)].map(([path]) => path));
+  const files = new Map([
+    ...programs.map((path) => [`bin/${basename(path)}`, path] as const),
+    ['bin/sh', '/bin/dash'],
+    ...[...libraries].map((path) => [path.slice(1), path] as const),
+  ]);
+  tools ??= layer([
+    ...['bin', 'lib', 'lib64', 'root', 'tmp'].map((path) => ({ path })),
+    ...[...files].map(([path, source]) => ({ path, content: readFileSync(source) })),
+  ]);
+  return tools;
 }
 
 function digestOf(bytes: Uint8Array): string {
