@@ -4,6 +4,7 @@ import { describeDoors } from './rig/describe-doors.ts';
 import { describeForgeries } from './rig/forgery/describe-forgeries.ts';
 import { describePeople, peopledShapes } from './rig/people/describe-people.ts';
 import { describeRaces, racedShapes } from './rig/races/describe-races.ts';
+import { dataShapes } from './rig/data-shapes.ts';
 import { moreShapes, shapes } from './rig/shapes.ts';
 import { describeSoak } from './soak/describe-soak.ts';
 
@@ -13,7 +14,9 @@ const { UPKEEP_ROUNDS: rounds = '200', UPKEEP_SEED: seed = '1', UPKEEP_FAKETIME:
 
 const words = shape.split('\n');
 const scope = {
-  shapes: [...shapes, ...moreShapes].filter(({ name }) => words.some((each) => name.includes(each))),
+  shapes: (letter.startsWith('Q') ? dataShapes : [...shapes, ...moreShapes]).filter(({ name }) =>
+    words.some((each) => name.includes(each)),
+  ),
   reportFile: UPKEEP_REPORT,
 };
 

@@ -126,6 +126,28 @@ export const campaigns: Readonly<Record<string, Campaign>> = {
     ],
     isMeddledWith: true,
   },
+  Q: { title: 'The updater is killed while it copies data', incidents: deaths },
+  'Q-nested': {
+    title: 'The updater is killed while it copies data, and each next start too',
+    incidents: deaths.slice(2),
+    nested: true,
+  },
+  'Q-engine': {
+    title: 'dockerd is killed while data are copied',
+    incidents: engineDeaths('engine killed', (engine) => engine.kill()),
+    engineDies: true,
+  },
+  'Q-live-restore': {
+    title: 'dockerd is killed while data are copied, with live-restore',
+    incidents: engineDeaths('engine killed', (engine) => engine.kill()),
+    engineArgs: ['--live-restore'],
+    engineDies: true,
+  },
+  'Q-power': {
+    title: 'The power is cut while data are copied',
+    incidents: engineDeaths('power cut', (engine) => engine.powerCut()),
+    engineDies: true,
+  },
   Z: {
     title: 'For comparison, an updater that stops, removes, creates and starts is killed',
     incidents: deaths,

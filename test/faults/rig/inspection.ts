@@ -29,6 +29,7 @@ export async function lookWhoRuns(engine: EngineClient): Promise<Running> {
   const { body } = await engine.call('GET', '/containers/json');
   const ids = new Map<string, Set<string>>();
   for (const { Id, Names } of body as { readonly Id: string; readonly Names: readonly string[] }[]) {
+    if (/\.upkeep-(?:measure|save|restore)$/.test(Names[0] ?? '')) continue;
     const name = ownName((Names[0] ?? '').slice(1));
     ids.set(name, new Set([...(ids.get(name) ?? []), Id]));
   }
@@ -70,6 +71,8 @@ export async function faultsAfter(
   if (images.size > 1 && !shape.apart && !shape.mayBeCopied)
     faults.push('the group is of two minds: one member is new, one is old');
   if (!shape.overlaps) faults.push(...(await doubleRuns(engine, running, apart)));
+  const isNew = images.has(imageIdOf(stage.versions.next));
+  if (faults.length === 0) faults.push(...((await shape.wrongAtTheEnd?.(engine, isNew)) ?? []));
   return faults;
 }
 
@@ -186,6 +189,7 @@ async function doubleRuns(
   const { body } = await engine.call('GET', `/events?since=${since}&until=${Date.now() / 1000 + 1}&filters=${filters}`);
   const running = new Map([...atFirst].map(([name, ids]) => [name, new Set(ids)]));
   const faults = new Map<string, string>();
+  const restoring = new Set<string>();
   const seen = [...running].flatMap(([name, ids]) => [...ids].map((id) => `running ${name} ${id.slice(0, 6)}`));
   const look = (name: string): void => {
     if ((running.get(name)?.size ?? 0) < 2 || faults.has(name)) return;
@@ -201,6 +205,17 @@ async function doubleRuns(
     if (apart.has(Actor.ID)) continue;
     const fullName = Actor.Attributes['name'] ?? '';
     const name = ownName(fullName);
+    const helper = /\.upkeep-(measure|save|restore)$/.exec(fullName)?.[1];
+    if (helper !== undefined) {
+      seen.push(`${Action} ${fullName}`);
+      if (Action === 'start' && helper === 'restore') restoring.add(Actor.ID);
+      if (Action === 'die' || Action === 'destroy') restoring.delete(Actor.ID);
+      if (Action === 'start' && helper !== 'measure' && [...running.values()].some(({ size }) => size > 0))
+        faults.set(helper, `data were copied while a container ran: ${seen.join(', ')}`);
+      continue;
+    }
+    if (Action === 'start' && restoring.size > 0)
+      faults.set('restore', `a container was started while its data were restored: ${seen.join(', ')}`);
     const ids = running.get(name) ?? new Set();
     running.set(name, ids);
     if (['start', 'die', 'destroy'].includes(Action)) seen.push(`${Action} ${fullName} ${Actor.ID.slice(0, 6)}`);

@@ -24,6 +24,8 @@ export type Shape = {
   readonly keeps?: boolean;
   /** The first major version of Docker that can create it. */
   readonly since?: number;
+  /** More errors at the end, about what only this shape has. `isNew`: the new version has stayed. */
+  readonly wrongAtTheEnd?: (engine: EngineClient, isNew: boolean) => Promise<readonly string[]>;
   /** More flags for the updater. */
   readonly flags?: readonly string[];
   /** Creates the scene from a pulled image; `address` is a loopback address of this engine. */

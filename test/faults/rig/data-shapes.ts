@@ -1,0 +1,155 @@
+import { readFileSync, readdirSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EngineClient, Inspected } from '../../lab/engine/engine-client.ts';
+import type { LabEngine } from '../../lab/engine/engine.ts';
+import { lab } from '../../lab/lab.ts';
+import { catalogue } from '../../lab/registry/catalogue.ts';
+import { dataApp, dataFolders, describeData, leftVolumes, provideDataHelper } from '../../support/scene/data-app.ts';
+import type { Shape } from './shapes.ts';
+
+/** A program that ends unless its data are exactly its own: see `dataApp`. */
+type DataScene = {
+  readonly containers?: readonly string[];
+  readonly policy?: string;
+  readonly autoRemove?: boolean;
+  /** Binds in addition to the folders of the host. */
+  readonly binds: readonly string[];
+  /** Whether the copy stays after a commit. */
+  readonly keepsCopy?: boolean;
+};
+
+const root = join(lab?.dir ?? '/nowhere', 'data-of-shapes');
+
+/** The data of each engine's scene before the update. */
+const before = new Map<EngineClient, string>();
+
+const folderOf = (engine: EngineClient): string => join(root, basename((engine as LabEngine).dir));
+
+function dataShape(
+  name: string,
+  versions: { readonly old: keyof typeof dataApp; readonly next: keyof typeof dataApp },
+  scene: DataScene,
+  more: Partial<Shape> = {},
+): Shape {
+  const isSmall = versions.old.startsWith('small');
+  const { containers = ['web'], policy = '', autoRemove = false, binds, keepsCopy = false } = scene;
+  return {
+    name: `data: ${name}`,
+    old: dataApp[versions.old],
+    next: dataApp[versions.next],
+    good: versions.next.endsWith('v2'),
+    containers: Object.fromEntries(containers.map((container) => [container, 'running' as const])),
+    wrongAtTheEnd: (engine, isNew) => wrongData(engine, containers, { isNew, keepsCopy }),
+    scene: async (engine, image) => {
+      const folder = folderOf(engine);
+      await provideDataHelper(engine, image.split('/')[0] ?? '', catalogue['data-helper']);
+      const folders = dataFolders(folder);
+      const [first = ''] = containers;
+      for (const container of containers) {
+        await engine.run(container, image, {
+          StopTimeout: 2,
+          Labels: { 'upkeep.data': 'volumes' },
+          HostConfig: {
+            ...(autoRemove ? { AutoRemove: true } : { RestartPolicy: { Name: policy, MaximumRetryCount: 0 } }),
+            Binds: [...binds, ...(isSmall ? folders.binds.slice(1) : folders.binds)],
+            ...(container !== first && { NetworkMode: `container:${first}` }),
+          },
+        });
+        await readyOf(engine, container);
+      }
+      before.set(engine, describeData(await present(engine, first)));
+    },
+    ...more,
+    flags: [
+      '--data-image',
+      `${lab?.registry.host ?? ''}/data/helper:stable`,
+      '--data-folders',
+      root,
+      ...(more.flags ?? []),
+    ],
+  };
+}
+
+async function present(engine: EngineClient, name: string): Promise<Inspected> {
+  const container = await engine.inspect(name);
+  if (container === undefined) throw new Error(`there is no "${name}"`);
+  return container;
+}
+
+/** Waits until version 1 has accepted its data and noted its start. */
+async function readyOf(engine: EngineClient, name: string): Promise<boolean> {
+  const outside = join(folderOf(engine), 'outside-web');
+  for (let tries = 0; tries < 200; tries += 1) {
+    const { State } = await present(engine, name);
+    const startedAtMs = Date.parse(State.StartedAt);
+    const noted = readdirSync(outside).filter((file) => file.startsWith('t-'));
+    if (State.Running && noted.some((file) => statSync(join(outside, file)).mtimeMs >= startedAtMs)) return true;
+    await sleep(25);
+  }
+  return false;
+}
+
+async function wrongData(
+  engine: EngineClient,
+  names: readonly string[],
+  { isNew, keepsCopy }: { readonly isNew: boolean; readonly keepsCopy: boolean },
+): Promise<readonly string[]> {
+  const faults: string[] = [];
+  const left = await leftVolumes(engine);
+  const copies = left.filter((volume) => volume.startsWith('upkeep-data-'));
+  if (left.length !== copies.length || copies.length !== (isNew && keepsCopy ? 1 : 0))
+    faults.push(`volumes are left: ${left.join(', ') || 'none'}`);
+  const { body } = await engine.call('GET', '/images/json');
+  if (JSON.stringify(body).includes('upkeep-open:')) faults.push('a mark is left');
+  for (const name of names) {
+    if (!isNew && !(await readyOf(engine, name))) faults.push(`"${name}" refuses its data`);
+    const container = await present(engine, name);
+    const places = container.Mounts.filter(({ Destination }) => Destination !== '/outside');
+    for (const { Source, Destination } of places) {
+      const version = readFileSync(join(String(Source), 'version'), 'utf8').trim();
+      if (version !== (isNew ? 'v2' : 'v1')) faults.push(`${String(Destination)} has the data of ${version}`);
+      const tokens = readFileSync(join(String(Source), 'tokens'), 'utf8');
+      const noted = readdirSync(join(folderOf(engine), 'outside-web')).filter((file) => file.startsWith('t-'));
+      const lost = noted.filter((token) => !tokens.includes(token));
+      if (lost.length > 0) faults.push(`${lost.length} writes of the old version are lost in ${String(Destination)}`);
+    }
+    if (!isNew && name === names[0] && describeData(container) !== before.get(engine))
+      faults.push(`the data differ:\n${before.get(engine)}\nnow:\n${describeData(container)}`);
+  }
+  return faults;
+}
+
+const threePlaces = { binds: ['kept:/data'] };
+
+export const dataShapes: readonly Shape[] = [
+  dataShape(
+    'three places, unless-stopped, a bad version',
+    { old: 'v1', next: 'bad' },
+    { ...threePlaces, policy: 'unless-stopped' },
+  ),
+  dataShape('three places, always, a good version', { old: 'v1', next: 'v2' }, { ...threePlaces, policy: 'always' }),
+  dataShape('three places, without a policy, a bad version', { old: 'v1', next: 'bad' }, threePlaces),
+  dataShape(
+    'a group with a shared volume, a bad version',
+    { old: 'small-v1', next: 'small-bad' },
+    { binds: ['kept:/data'], policy: 'unless-stopped', containers: ['vpn', 'app'] },
+  ),
+  dataShape(
+    'a group with a shared volume, a good version',
+    { old: 'small-v1', next: 'small-v2' },
+    { binds: ['kept:/data'], policy: 'unless-stopped', containers: ['vpn', 'app'] },
+  ),
+  dataShape(
+    'removes itself (--rm), a bad version',
+    { old: 'v1', next: 'bad' },
+    { ...threePlaces, autoRemove: true },
+    { selfRemoving: true, flags: ['--update-auto-remove'] },
+  ),
+  dataShape(
+    'the copy is kept, a good version',
+    { old: 'v1', next: 'v2' },
+    { ...threePlaces, policy: 'unless-stopped', keepsCopy: true },
+    { flags: ['--data-keep', '1h'] },
+  ),
+];
