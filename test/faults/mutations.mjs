@@ -277,6 +277,44 @@ export const mutations = [
     find: `  if (verified === undefined) return false;`,
     replace: `  if (verified === undefined || verified !== undefined) return false;`,
   },
+  {
+    name: 'the old container keeps its restart policy when its data may change',
+    file: 'src/domain/transaction/data.ts',
+    find: `    return old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart);
+  });
+}`,
+    replace: `    return old?.id === '' && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart);
+  });
+}`,
+  },
+  {
+    name: 'data are restored only if the new version runs',
+    file: 'src/domain/transaction/data.ts',
+    find: `  if (isChangeCertain(facts)) return true;
+  const isAnnounced`,
+    replace: `  if (memory !== undefined) return members.some((member) => member.new !== undefined && isAlive(member.new.status));
+  const isAnnounced`,
+  },
+  {
+    name: 'data are restored although they were not saved',
+    file: 'src/domain/transaction/data.ts',
+    find: `  if (!isSaveBegun) return false;
+`,
+    replace: `  if (isSaveBegun === undefined) return false;
+`,
+  },
+  {
+    name: 'a started restore counts as a complete one',
+    file: 'src/domain/transaction/data.ts',
+    find: ` && restore.status === 'exited' && restore.exitCode === 0;`,
+    replace: `;`,
+  },
+  {
+    name: 'data that were saved before the old container ran again count as saved',
+    file: 'src/domain/transaction/data.ts',
+    find: `savedOf.get(old.id) === old.startedAt`,
+    replace: `savedOf.has(old.id)`,
+  },
 ];
 
 /** Runs the mutations with one of the words in their name, and prints a line for each. `keep` also gets the known rows of the others. */
@@ -316,7 +354,7 @@ async function countBroken({ name, file, find, replace }) {
 /** The campaigns in memory, the model of all interleavings, and the tests of single cases. */
 const suites = [
   ...['interrupted', 'boot', 'races'].map((name) => `test/faults/${name}.test.ts`),
-  'src/domain/transaction/decide.test.ts',
+  'src/domain/transaction/decide',
   'src/application/',
 ];
 
