@@ -353,5 +353,9 @@ export function describeDataFault(fault: DataFault, name: string): string {
   }
 }
 
+export function describeFailedRestore(name: string, why: string): string {
+  return `the data of ${quoted(name)} could not be restored (${why}). Nothing runs on them. Remove the cause, then: upkeep recover ${name}`;
+}
+
 /** The data of a transaction about to begin, with its limits. */
 export type PreparedData = { readonly data: JournaledData; readonly limits: DataLimits };

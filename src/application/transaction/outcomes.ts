@@ -6,6 +6,7 @@ import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update
 import {
   downtimeOf,
   type ContainerOutcome,
+  type DataOutcome,
   type OutcomeKind,
   type EntryKind,
   type UpdatePhase,
@@ -72,7 +73,8 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
   const id = member.planned.container.id;
   const log = result.logs.get(id);
   const facts = result.facts?.members[index];
-  const base = { ...describeMember(member), newImageId: member.image.id, ...defined({ log }) };
+  const data = dataOutcomeOf(result, { facts, atMs: Date.parse(result.startedAt.get(id) ?? '') });
+  const base = { ...describeMember(member), newImageId: member.image.id, ...defined({ log, data }) };
   const failed = (why: string): ContainerOutcome => ({
     ...base,
     outcome: 'failed',
@@ -110,6 +112,7 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
   if (facts !== undefined && facts.old === undefined && facts.new === undefined && facts.nameHeldBy === 'nobody')
     return failed(whyGone(result.refusals.get(stepKey({ kind: 'autoRemoveReplica', member: index }))));
   if (result.result === 'stuck' || !restored) {
+    if (result.isDataStuck) return { ...base, outcome: 'failed', reason: result.reason, isUnfinished: true };
     const state = restored ? 'the old container is back, but not fully restored' : 'the container is not back yet';
     return { ...failed(`${state}, the next run or start of Upkeep tries again`), isUnfinished: true };
   }
@@ -151,6 +154,18 @@ function copied(facts: MemberFacts | undefined): string {
   return facts.autoRemoves
     ? '; it runs again as a copy without --rm, until its next update'
     : '; a prune had removed it, so it was created again with the same settings';
+}
+
+/** Undefined if nothing was copied. */
+function dataOutcomeOf(
+  { figures, data, result }: TransactResult,
+  { facts, atMs }: { readonly facts: MemberFacts | undefined; readonly atMs: number },
+): DataOutcome | undefined {
+  if (figures === undefined || data.savedOf === undefined) return undefined;
+  const { bytes, files } = figures;
+  const keepMs = result === 'committed' ? (facts?.data?.keepMs ?? 0) : 0;
+  const isKept = keepMs > 0 && !Number.isNaN(atMs);
+  return { bytes, files, isRestored: data.isRestored, ...(isKept && { keptUntilMs: atMs + keepMs }) };
 }
 
 /**

@@ -18,6 +18,7 @@ import {
   unprepared,
 } from './outcomes.ts';
 import { prepareTransaction, type ImagesAhead, type PreparedMember, type PreparedTransaction } from './prepare.ts';
+import type { DataFigures } from '../../domain/transaction/data-helper.ts';
 import type { HelperOrder } from '../../domain/self-update/helper.ts';
 import { handOver } from './hand-over.ts';
 import { keepOrderOf, startOrderOf } from '../../domain/plan/replacement.ts';
@@ -348,6 +349,8 @@ export type Rehearsal = {
   readonly faithful: boolean;
   /** The differences, or why no comparison was possible. Empty for a faithful rehearsal. */
   readonly reason: string;
+  /** What was measured of its data. Absent: no data are copied. */
+  readonly figures?: DataFigures;
 };
 
 /**
@@ -364,19 +367,19 @@ export async function rehearsePlan(
   const rehearsals: Rehearsal[] = [];
   for (const planned of plan.transactions) {
     const containers = planned.members.map(({ container }) => container.name);
-    const reason = await whyNotFaithful(outside, settings, planned, runId, signal);
-    rehearsals.push({ containers, faithful: reason === '', reason });
+    const { reason, figures } = await rehearse(outside, settings, planned, runId, signal);
+    rehearsals.push({ containers, faithful: reason === '', reason, ...defined({ figures }) });
   }
   return rehearsals;
 }
 
-async function whyNotFaithful(
+async function rehearse(
   outside: Outside,
   settings: ServiceSettings,
   planned: PlannedTransaction,
   runId: string,
   signal?: AbortSignal,
-): Promise<string> {
+): Promise<{ readonly reason: string; readonly figures?: DataFigures | undefined }> {
   let prepared: PreparedTransaction;
   try {
     prepared = await prepareTransaction(
@@ -387,13 +390,13 @@ async function whyNotFaithful(
       signal,
     );
   } catch (error) {
-    return describeWithRemedy(error);
+    return { reason: describeWithRemedy(error) };
   }
   const transaction = await withTagsOfNow(
     outside,
     beginTransaction(outside, settings, prepared, { ...planned, isForHelper: false }),
   );
-  const { result, reason, isRehearsed } = await transact({
+  const { result, reason, isRehearsed, figures } = await transact({
     outside,
     settings,
     transaction,
@@ -401,8 +404,9 @@ async function whyNotFaithful(
     onPhase: () => {},
     signal,
   });
-  if (result !== 'undone') return reason === '' ? 'the new containers of the rehearsal could not be removed' : reason;
-  return isRehearsed ? '' : reason;
+  if (result !== 'undone')
+    return { reason: reason === '' ? 'the new containers of the rehearsal could not be removed' : reason };
+  return { reason: isRehearsed ? '' : reason, figures };
 }
 
 /**

@@ -19,7 +19,7 @@ import {
   noteLostSuccessors,
 } from '../../domain/transaction/expected-facts.ts';
 import { stepKey, type Decision, type Step, type StepKind } from '../../domain/transaction/member.ts';
-import { describeDataFault } from './data.ts';
+import { describeDataFault, describeFailedRestore } from './data.ts';
 import { createFactsReader, firstToEnd } from './facts.ts';
 import { stopAndHealthPolicyOf } from '../health/health.ts';
 import { whyNotStop } from '../engine/permissions.ts';
@@ -56,7 +56,9 @@ async function repeatSteps(options: TransactOptions): Promise<TransactResult> {
   let facts: TransactionFacts | undefined;
   let isExpected = false;
   let phase: UpdatePhase | undefined;
-  const conclude = (result: TransactResult['result']): TransactResult => ({ ...memory, result, facts, logs });
+  const conclude = (result: TransactResult['result'], isDataStuck = false): TransactResult => {
+    return { ...memory, result, facts, logs, isDataStuck };
+  };
   for (;;) {
     if (!isExpected) {
       const reading = await read(memory);
@@ -78,13 +80,18 @@ async function repeatSteps(options: TransactOptions): Promise<TransactResult> {
       case 'end':
         return conclude(decision.result);
       case 'stuck': {
+        const name = facts.members[0]?.name ?? '';
         if ('fault' in decision) {
-          memory = addReason(memory, describeDataFault(decision.fault, facts.members[0]?.name ?? ''));
-          return conclude('stuck');
+          memory = addReason(memory, describeDataFault(decision.fault, name));
+          return conclude('stuck', true);
         }
         const why = memory.refusals.get(stepKey(decision.step)) ?? 'it had no effect';
-        memory = addReason(memory, `${describeStep(decision.step, facts)} failed: ${why}`);
-        return conclude('stuck');
+        const isOfData = decision.step.kind === 'restoreData';
+        memory = addReason(
+          memory,
+          isOfData ? describeFailedRestore(name, why) : `${describeStep(decision.step, facts)} failed: ${why}`,
+        );
+        return conclude('stuck', isOfData);
       }
       case 'step':
         break;
@@ -263,7 +270,10 @@ export type TransactResult = Pick<
   | 'warnings'
   | 'refusals'
   | 'figures'
+  | 'data'
 > & {
+  /** Only a person can decide about the data, or remove what prevents their restore. */
+  readonly isDataStuck: boolean;
   /**
    * `aside`: the next step would stop our own container, or one of `ways`, so a helper must perform it. `left`: this
    * process ends before the new versions have proven themselves; the next start finishes or undoes the update.

@@ -59,7 +59,7 @@ export function createRollback({ outside: world, settings, plan: planner, lock }
       const rollBack = async (runId: string) => {
         order.onBegin?.(runId);
         const { plan } = await planner(previous, await listAll(outside, signal), signal, order.within);
-        const perform = returnToKept(await findReturning(outside, plan, signal), runTransaction);
+        const perform = returnToKept(await findReturning(outside, plan, signal), order.data, runTransaction);
         const reached = await runPlan(outside, settings, plan, { runId, perform }, signal);
         const images = indexImages(await outside.engine.listImages());
         const outcomes = [...reached.values()].map((outcome) => withImageVersions(inWords(outcome), images));
@@ -167,22 +167,22 @@ const marginMs = 60_000;
  * Returns to a kept container: reopens the last transaction and undoes it, with the same steps and the same recovery as
  * after a failed version. Other updates are passed to `otherwise`.
  */
-function returnToKept(returning: Returning, otherwise: RunTransaction): RunTransaction {
+function returnToKept(returning: Returning, data: RollbackOptions['data'], otherwise: RunTransaction): RunTransaction {
   return async (outside, settings, planned, context, signal) => {
     const [member] = planned.members;
     const kept = member && returning.get(member.container.id);
     if (kept === undefined || planned.members.length > 1) return otherwise(outside, settings, planned, context, signal);
-    return [await goBack(outside, settings, planned, { runId: context.runId, ...kept })];
+    return [await goBack(outside, settings, planned, { runId: context.runId, data, ...kept })];
   };
 }
 
-type Return = Kept & { readonly runId: string };
+type Return = Kept & { readonly runId: string; readonly data: RollbackOptions['data'] };
 
 async function goBack(
   outside: Outside,
   settings: ServiceSettings,
   { members: [member] }: PlannedTransaction,
-  { runId, old, journal }: Return,
+  { runId, old, journal, data }: Return,
 ): Promise<ContainerOutcome> {
   if (member === undefined) throw new Error('a transaction without members');
   const { container, reference } = member;
@@ -190,7 +190,7 @@ async function goBack(
   const [from, to] = [container.imageId, old.imageId];
   announceStart(outside, runId, { name, image: reference, from, to });
   const onPhase = (phase: UpdatePhase) => announcePhase(outside, runId, name, phase);
-  const fault = await reopen(outside, settings, container, { journal, onPhase }).catch((error: unknown) => {
+  const fault = await reopen(outside, settings, container, { journal, data, onPhase }).catch((error: unknown) => {
     if (!(error instanceof ServiceError)) outside.log.error('A kept container could not be brought back', { error });
     return describeWithRemedy(error);
   });
@@ -209,19 +209,22 @@ async function goBack(
   return outcome;
 }
 
-type Reopening = { readonly journal: Journal; readonly onPhase: (phase: UpdatePhase) => void };
+type Reopening = Pick<Return, 'journal' | 'data'> & { readonly onPhase: (phase: UpdatePhase) => void };
 
 /** The reason of a failure. Undefined when the old container runs and is healthy. */
 async function reopen(
   outside: Outside,
   settings: ServiceSettings,
   container: Container,
-  { journal, onPhase }: Reopening,
+  { journal, data, onPhase }: Reopening,
 ): Promise<string | undefined> {
   const { oldId } = journal;
+  // Its parked name is the order to restore the data. Without them in the member it gets the other name.
+  const { data: copied, ...member } = memberFromJournal(journal);
+  const restores = data === 'restore' && copied !== undefined;
   const forbidden = await requirePermissions(outside, `roll ${quoted(container.name)} back`, { pulls: false });
   const info = await outside.engine.info();
-  const { result, reason, facts } = await transact({
+  const { result, reason, facts, isDataStuck } = await transact({
     outside,
     settings,
     mode: { kind: 'return' },
@@ -229,7 +232,7 @@ async function reopen(
     transaction: opened(
       {
         id: journal.transaction,
-        members: [{ ...memberFromJournal(journal), policy: restartPolicyOf(container) }],
+        members: [{ ...member, ...(restores && { data: copied }), policy: restartPolicyOf(container) }],
         successors: new Map([[oldId, container.id]]),
         setsNoMarks: forbidden.includes('untag') ? true : undefined,
       },
@@ -237,6 +240,7 @@ async function reopen(
     ),
   });
   const now = facts?.members[0]?.old;
+  if (isDataStuck) return reason;
   if (result === 'stuck') return `${reason}; the next run or start of Upkeep tries again`;
   if (result !== 'undone' || now?.place !== 'name') return 'somebody removed or renamed the kept container meanwhile';
   if (!journal.wasRunning) return undefined;

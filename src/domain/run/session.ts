@@ -61,6 +61,8 @@ export type ContainerOutcome = {
   readonly downtimeMs?: number;
   /** The part of `downtimeMs` in which the old process was stopping. Undefined if unknown. */
   readonly stoppingMs?: number;
+  /** The data that its update has copied. Undefined: none. */
+  readonly data?: DataOutcome;
   /** The last log lines of a successor that failed, from `logTail`. */
   readonly log?: string;
   /** The time in each phase. Undefined when nothing was begun. */
@@ -75,6 +77,16 @@ export type ContainerOutcome = {
   readonly cooldown?: Cooldown;
   /** Present if services of a swarm are watched too. For a service, the ids are the service's. */
   readonly kind?: EntryKind;
+};
+
+/** The times of copying and restoring are in `phases`. */
+export type DataOutcome = {
+  readonly bytes: number;
+  readonly files: number;
+  /** The old version runs on its own data again. */
+  readonly isRestored: boolean;
+  /** When the copy is removed, milliseconds since the epoch by the engine's clock. Undefined: it is removed already. */
+  readonly keptUntilMs?: number;
 };
 
 /** The kinds of one row of a list: a container, or a service of a swarm. */
@@ -265,4 +277,6 @@ export type RollbackOptions = Partial<Pick<UpdateRequest, 'trigger' | 'by' | 'on
    * rollback throws `unconfirmed`.
    */
   readonly forward?: boolean;
+  /** Whether the copy of the data from before the update comes back too. Default: it does not. */
+  readonly data?: 'restore' | 'leave';
 };

@@ -207,6 +207,7 @@ export type DataMemory = {
   readonly savedOf: ReadonlyMap<string, string> | undefined;
   /** A successor may have been started, even if no answer came. */
   readonly mayHaveStarted: boolean;
+  readonly isRestored: boolean;
   /** The restore was run in this process, and there was no complete copy. */
   readonly hasNoCopy: boolean;
   /** A call was refused because the disk is full. */

@@ -79,6 +79,7 @@ export function beginMemory(mode: TransactionMode, choice?: DataMemory['choice']
       isArmed: false,
       savedOf: undefined,
       mayHaveStarted: false,
+      isRestored: false,
       hasNoCopy: false,
       isDiskFull: false,
       isReserveFreed: false,
@@ -229,7 +230,7 @@ function noteData(
     case 'start':
       return note({ mayHaveStarted: data.mayHaveStarted || outcome.kind !== 'refused' });
     case 'restoreData':
-      return note({ hasNoCopy: outcome.kind === 'no copy' });
+      return note({ hasNoCopy: outcome.kind === 'no copy', isRestored: outcome.kind === 'done' });
     case 'freeReserve':
       return note({ isReserveFreed: isDone });
     case 'clearData':
