@@ -1,11 +1,18 @@
-import { readFileSync, readdirSync, statSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EngineClient, Inspected } from '../../lab/engine/engine-client.ts';
 import type { LabEngine } from '../../lab/engine/engine.ts';
 import { lab } from '../../lab/lab.ts';
 import { catalogue } from '../../lab/registry/catalogue.ts';
-import { dataApp, dataFolders, describeData, leftVolumes, provideDataHelper } from '../../support/scene/data-app.ts';
+import {
+  dataApp,
+  dataFolders,
+  describeData,
+  hasAccepted,
+  leftVolumes,
+  provideDataHelper,
+} from '../../support/scene/data-app.ts';
 import type { Shape } from './shapes.ts';
 
 /** A program that ends unless its data are exactly its own: see `dataApp`. */
@@ -66,6 +73,8 @@ function dataShape(
       `${lab?.registry.host ?? ''}/data/helper:stable`,
       '--data-folders',
       root,
+      // A migration may take longer than the window of other shapes.
+      ...(versions.next.endsWith('v2') ? [] : ['--health-window', '5s']),
       ...(more.flags ?? []),
     ],
   };
@@ -80,11 +89,8 @@ async function present(engine: EngineClient, name: string): Promise<Inspected> {
 /** Waits until version 1 has accepted its data and noted its start. */
 async function readyOf(engine: EngineClient, name: string): Promise<boolean> {
   const outside = join(folderOf(engine), 'outside-web');
-  for (let tries = 0; tries < 200; tries += 1) {
-    const { State } = await present(engine, name);
-    const startedAtMs = Date.parse(State.StartedAt);
-    const noted = readdirSync(outside).filter((file) => file.startsWith('t-'));
-    if (State.Running && noted.some((file) => statSync(join(outside, file)).mtimeMs >= startedAtMs)) return true;
+  for (let tries = 0; tries < 400; tries += 1) {
+    if (hasAccepted(await present(engine, name), outside)) return true;
     await sleep(25);
   }
   return false;

@@ -33,6 +33,9 @@ for p in ${places}; do
 done
 : >/outside/started
 note
+read -r stat </proc/1/stat
+set -- \${stat##*) }
+echo \${20} >/outside/ready-\${20}
 trap 'note; exit 0' TERM
 ${stay}`;
 }
@@ -124,4 +127,15 @@ export async function leftVolumes(engine: EngineClient): Promise<readonly string
   const { body } = await engine.call('GET', '/volumes');
   const { Volumes } = body as { readonly Volumes: readonly { readonly Name: string }[] | null };
   return (Volumes ?? []).map(({ Name }) => Name).filter((name) => name.startsWith('upkeep-'));
+}
+
+/**
+ * Whether version 1 has accepted its data in its present process: it leaves the start time of its process outside.
+ * Engines note the time of a start too late for a comparison.
+ */
+export function hasAccepted({ State }: Pick<Inspected, 'State'>, outside: string): boolean {
+  const ready = readdirSync(outside).filter((file) => file.startsWith('ready-'));
+  const stat = State.Running ? readFileSync(`/proc/${State.Pid}/stat`, 'utf8') : '';
+  const startedAt = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+  return ready.some((file) => readFileSync(join(outside, file), 'utf8').trim() === startedAt);
 }
