@@ -1,10 +1,12 @@
 import { isSampled } from '../support/sampled.ts';
 import { describeCampaign } from './rig/describe-campaign.ts';
+import { dataShapes } from './rig/data-shapes.ts';
 import { isBehindGate } from './rig/points.ts';
 import { shapes } from './rig/shapes.ts';
 
 /** With `short`, for one engine of many: a shape that every engine has. */
 const shortShape = 'always, a named and an anonymous volume';
+const shortDataShape = 'data: three places, unless-stopped, a bad version';
 const isShort = process.env['UPKEEP_FAULTS'] === 'short';
 
 /**
@@ -17,4 +19,11 @@ describeCampaign('A', {
   wanted: ({ call, incident }) =>
     isSampled(call.change, 6) &&
     (incident.name === 'killed after' || (incident.name === 'killed before' && isBehindGate(call))),
+});
+
+/** The same with data, where one engine of many has one shape. */
+describeCampaign('Q', {
+  shapes: dataShapes.filter(({ name }) => !isShort || name === shortDataShape),
+  atLeast: 1,
+  wanted: ({ call, incident }) => isSampled(call.change, isShort ? 6 : 12) && incident.name === 'killed after',
 });

@@ -28,6 +28,21 @@ const journal: Journal = {
   ],
 };
 
+const journaledData = {
+  leader: 'vpn',
+  items: [{ paths: ['/data'], mount: { Type: 'volume', Source: 'kept' }, title: 'volume "kept"', source: '/v/kept' }],
+  imageId: `sha256:${id('4')}`,
+  keepMs: 0,
+};
+
+test('a journal with data has another version, so that an older Upkeep leaves it alone', () => {
+  const label = `${journalPrefix}v`;
+  expect(writeJournal(journal)[label]).toBe('1');
+  const labels = writeJournal({ ...journal, data: journaledData });
+  expect(labels[label]).toBe('2');
+  expect(readJournal({ ...labels, [`${journalPrefix}data`]: '{}' }).kind).toBe('foreign');
+});
+
 test('isJournalLabel() knows every label of a journal, and the seal', () => {
   const labels = [...Object.keys(writeJournal(journal)), sealLabel];
   expect(labels.filter((label) => !isJournalLabel(label))).toEqual([]);
@@ -39,6 +54,7 @@ test.each<[string, Partial<Journal>]>([
   ['unhealthy', { wasUnhealthy: true }],
   ['files', { files: ['/etc/c1.conf', '/run/secrets/sö'] }],
   ['file-ref', { composeReference: 'nginx:1.25' }],
+  ['data', { data: journaledData }],
 ])('a journal without "%s" is written as in earlier versions, so that seals stay what they are', (label, more) => {
   expect(Object.keys(writeJournal(journal))).not.toContain(`${journalPrefix}${label}`);
   const full = { ...journal, ...more };
@@ -56,7 +72,8 @@ describe('readJournal()', () => {
   });
 
   test('does not touch what a newer version wrote', () => {
-    expect(readJournal({ ...writeJournal(journal), [`${journalPrefix}v`]: '2' }).kind).toBe('foreign');
+    for (const version of ['2', '3'])
+      expect(readJournal({ ...writeJournal(journal), [`${journalPrefix}v`]: version }).kind).toBe('foreign');
   });
 
   test.each(['name', 'old', 'policy', 'members', 'id'])('calls a journal without its "%s" foreign', (name) => {
