@@ -39,7 +39,7 @@ import { createPlanner, staleIn } from './check/make-plan.ts';
 import { createReadiness, createUsability, createStatus } from './inventory/status.ts';
 import { rehearsePlan } from './transaction/run-transaction.ts';
 import { namingForbidden, watchPermissions, whyNotPossible } from './engine/permissions.ts';
-import { shareInfo, shareEvents } from './engine/share-engine.ts';
+import { createPicture, shareInfo, shareEvents } from './engine/share-engine.ts';
 import { createRollback } from './update/rollback.ts';
 import { createScheduler } from './async/scheduler.ts';
 import { createStartTimes, noStartTimes } from './inventory/listing-reader.ts';
@@ -55,7 +55,8 @@ export function createApplication(
 ): EngineApplication {
   const { publish, subscribe } = createPublisher<ServiceEvent>(world.log);
   const permissions = watchPermissions(shareInfo(shareEvents(world.engine), world.clock), world.log);
-  const outside: Outside = { ...world, ...createImageConfigs({ ...world, engine: permissions.engine }), publish };
+  const { engine, configs } = createImageConfigs({ ...world, engine: permissions.engine });
+  const outside: Outside = { ...world, configs, ...createPicture(engine, world.clock), publish };
   const { clock } = world;
   const lock = createUpdateLock();
   const repairs = countRepairs();
@@ -133,6 +134,9 @@ export function createApplication(
   const status = createStatus({ history, inventory, scheduler, isRepairing: repairs.areUnderWay });
   const eventLog = createEventLog(world.log);
   for (const { hear } of [history, status, checks, outcomes, eventLog]) subscribe(hear);
+  subscribe(({ kind }) => {
+    if (kind === 'update_completed' || kind === 'update_failed' || kind === 'update_deferred') engineCache.hurry();
+  });
 
   const ping = createReadiness(outside);
   const usability = createUsability(outside);

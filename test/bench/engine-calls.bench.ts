@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
-import { catalogue } from '../lab/registry/catalogue.ts';
+import { catalogue, webServer } from '../lab/registry/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import { createFaultProxy, type FaultProxy, type ProxiedCall } from '../lab/proxy/fault-proxy.ts';
 import { pushImage } from '../lab/registry/push.ts';
 import { apiToken, ask } from '../support/http/http-scene.ts';
+import { cpuMsOf } from '../support/scene/process-use.ts';
 import { runUpkeep, startUpkeep } from '../support/scene/run-upkeep.ts';
 
 /**
@@ -61,19 +62,77 @@ describeInLab('engine calls of a run', (lab) => {
     service.child.kill('SIGTERM');
     expect((await service.ended).code).toBe(0);
   });
+
+  test('for each update of forty images, and the processor time', async () => {
+    const many = 40;
+    const numbers = Array.from({ length: many }, (_, number) => number);
+    const release = async (version: string) => {
+      for (const number of numbers)
+        await pushImage(registry, `calls/many${number}`, 'stable', webServer(`many${number}-${version}`));
+    };
+    const imageOf = (number: number) => `${registry.host}/calls/many${number}:stable`;
+    await release('v1');
+    for (const number of numbers) {
+      await engine.pull(imageOf(number));
+      await engine.run(`many${number}`, imageOf(number), {
+        StopTimeout: 1,
+        HostConfig: { RestartPolicy: { Name: 'unless-stopped' } },
+      });
+    }
+    await release('v2');
+    const socketPath = join(lab.dir, 'many-calls.sock');
+    const proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: engine.socket } });
+    onTestFinished(() => proxy.close());
+    const groups = 'health,update,metrics,containers,check,history';
+    const api = ['--http-api-endpoints', groups, '--http-api-port', '0', '--http-api-token', apiToken];
+    const service = startUpkeep(['run', ...api, '--health-window', '0s'], { socket: socketPath });
+    await service.seen('No periodic updates');
+    const url = /"address":"([^"]+)"/.exec(service.output())?.[1] ?? '';
+    const post = async () => {
+      const { status, text } = await ask(url, '/v1/update', { method: 'POST' });
+      expect(status, text).toBe(200);
+      return (JSON.parse(text) as { containers: readonly { outcome: string }[] }).containers;
+    };
+    for (const [which, next] of [
+      ['first', 'v3'],
+      ['later', 'v4'],
+    ] as const) {
+      const before = { calls: proxy.calls.length, cpuMs: cpuMsOf(service) };
+      const updated = await post();
+      expect(updated.filter(({ outcome }) => outcome === 'updated')).toHaveLength(many);
+      const calls = proxy.calls.slice(before.calls);
+      const each = calls.length / many;
+      const kinds = [...countsOf(calls)].map(([kind, count]) => `${(count / many).toFixed(1)} ${kind}`).join(', ');
+      console.log(`forty updates, ${which} run: ${each.toFixed(1)} calls each (aim ${maxCallsEach}): ${kinds}`);
+      console.log(
+        `forty updates, ${which} run: ${((cpuMsOf(service) - before.cpuMs) / many).toFixed(1)} ms of CPU each (aim 30)`,
+      );
+      expect(each).toBeLessThanOrEqual(maxCallsEach);
+      await release(next);
+    }
+    service.child.kill('SIGTERM');
+    expect((await service.ended).code).toBe(0);
+  });
 });
+
+/** The bounds of `docs/decisions/0011`, for each update of a run. */
+const maxCallsEach = 26;
 
 /** Prints the calls of a piece of work by kind, the most frequent first. */
 function counter({ calls }: FaultProxy): (what: string, work: () => Promise<unknown>) => Promise<void> {
   return async (what, work) => {
     const before = calls.length;
     await work();
-    const counts = new Map<string, number>();
-    for (const call of calls.slice(before)) counts.set(kindOf(call), (counts.get(kindOf(call)) ?? 0) + 1);
-    const sorted = [...counts].toSorted(([, one], [, other]) => other - one);
-    const parts = sorted.map(([kind, count]) => `${count} ${kind}`).join(', ');
+    const parts = [...countsOf(calls.slice(before))].map(([kind, count]) => `${count} ${kind}`).join(', ');
     console.log(`${what}: ${calls.length - before} calls: ${parts}`);
   };
+}
+
+/** The most frequent kind first. */
+function countsOf(calls: readonly ProxiedCall[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const call of calls) counts.set(kindOf(call), (counts.get(kindOf(call)) ?? 0) + 1);
+  return new Map([...counts].toSorted(([, one], [, other]) => other - one));
 }
 
 /** `GET /containers/{}/json`: without version, ids, names and query. */

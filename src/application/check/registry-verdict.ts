@@ -57,7 +57,8 @@ export async function askRegistries(questions: readonly Question[], options: Ask
   /** A container's platform is its engine's. An image of another architecture keeps its own, as its successor must. */
   const platformOf = remember(
     async (imageId: string): Promise<Platform> => {
-      const [{ platform }, image] = await Promise.all([engineInfo(), engine.inspectImage(imageId, signal)]);
+      const seen = outside.picture?.image(imageId);
+      const [{ platform }, image] = await Promise.all([engineInfo(), seen ?? engine.inspectImage(imageId, signal)]);
       if (image === undefined || sameArchitecture(image, platform)) return platform;
       return { os: image.os, architecture: image.architecture, variant: image.variant };
     },

@@ -274,6 +274,18 @@ export async function imageOf(
   return configs.complete(image, { references: [settings.Config.Image], manifestDigest }, signal);
 }
 
+/** The same, without a call if the image was seen before. The engine may have removed it since. */
+export async function contentOf(
+  outside: Pick<ReadOnlyOutside, 'engine' | 'configs' | 'picture'>,
+  container: Container,
+  signal?: AbortSignal,
+): Promise<Image | undefined> {
+  const { imageId, manifestDigest, settings } = container;
+  const seen = outside.picture?.image(imageId);
+  if (seen === undefined || outside.configs === undefined) return seen ?? imageOf(outside, container, signal);
+  return outside.configs.complete(seen, { references: [settings.Config.Image], manifestDigest }, signal);
+}
+
 /** The services of a swarm with their tasks and nodes, from one reading. */
 export type ServiceListing = {
   readonly services: readonly SwarmService[];

@@ -1,5 +1,9 @@
 import type { EngineEvent, EngineInfo, EngineReader } from '../../domain/outside/engine.ts';
-import type { Clock } from '../../domain/outside/outside.ts';
+import type { Container, Image, Network } from '../../domain/container/container.ts';
+import { digestsOf } from '../../domain/container/lookup.ts';
+import type { Digest } from '../../domain/image/image-reference.ts';
+import type { Clock, EnginePicture } from '../../domain/outside/outside.ts';
+import { putNewest } from '../../domain/text/plain-data.ts';
 import { waitAtMost } from '../async/concurrency.ts';
 
 /**
@@ -27,6 +31,72 @@ export function shareInfo<Each extends Pick<EngineReader, 'info'>>(
 
 /** Longer than the steps of one update, shorter than a restart of the engine with other settings. */
 const sharedForMs = 10_000;
+
+/**
+ * The same engine, whose answers to a run's questions stay of use for its next ones: what an image contains, which
+ * networks there are, and whether the engine can have an image already.
+ */
+export function createPicture<Each extends Pick<EngineReader, PicturedCalls>>(
+  engine: Each,
+  { monotonicMs }: Pick<Clock, 'monotonicMs'>,
+): { readonly engine: Each; readonly picture: EnginePicture } {
+  const images = new Map<string, Image>();
+  const containers = new Map<string, { readonly container: Container; readonly atMs: number }>();
+  let digests: { readonly known: Set<Digest>; readonly untilMs: number } | undefined;
+  let networks: { readonly listed: readonly Network[]; readonly untilMs: number } | undefined;
+
+  function noteImage(image: Image): Image {
+    if (!image.isConfigUnknown) putNewest(images, image.id, image, maxImages);
+    for (const digest of digestsOf(image)) digests?.known.add(digest);
+    return image;
+  }
+
+  const picture: EnginePicture = {
+    image: (id) => images.get(id),
+    mayHave: (digest) => digests === undefined || monotonicMs() >= digests.untilMs || digests.known.has(digest),
+    containerSince(id, sinceMs) {
+      const last = containers.get(id);
+      return last !== undefined && last.atMs >= sinceMs ? last.container : undefined;
+    },
+    networks: () => (networks !== undefined && monotonicMs() < networks.untilMs ? networks.listed : undefined),
+  };
+  const noting: Pick<EngineReader, PicturedCalls> = {
+    async inspectImage(idOrReference, signal) {
+      const image = await engine.inspectImage(idOrReference, signal);
+      return image && noteImage(image);
+    },
+    async listImages(signal) {
+      const untilMs = monotonicMs() + digestsForMs;
+      const listed = await engine.listImages(signal);
+      digests = { known: new Set(listed.flatMap(digestsOf)), untilMs };
+      return listed;
+    },
+    async inspectContainer(idOrName, signal) {
+      const atMs = monotonicMs();
+      const container = await engine.inspectContainer(idOrName, signal);
+      if (container !== undefined) putNewest(containers, container.id, { container, atMs }, maxContainers);
+      return container;
+    },
+    async listNetworks(signal) {
+      const untilMs = monotonicMs() + sharedForMs;
+      const listed = await engine.listNetworks(signal);
+      networks = { listed, untilMs };
+      return listed;
+    },
+  };
+  return { engine: { ...engine, ...noting }, picture };
+}
+
+type PicturedCalls = 'inspectImage' | 'listImages' | 'inspectContainer' | 'listNetworks';
+
+/** An image is some kB, and only those of stale containers are inspected. */
+const maxImages = 200;
+
+/** Those of the updates under way. */
+const maxContainers = 64;
+
+/** A pull of an image that somebody has pulled meanwhile downloads no layer. */
+const digestsForMs = 60_000;
 
 /**
  * The same engine with one event stream for all listeners. The stream is opened for the first listener and closed after

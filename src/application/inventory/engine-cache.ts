@@ -21,6 +21,8 @@ export type FollowOptions = {
 
 /** Copy of the engine's lists in memory. */
 type EngineCache = {
+  /** Reads without delay what has changed during an update. */
+  readonly hurry: () => void;
   /** Follows the engine. Resolves after the first listing. Further calls have no effect. */
   readonly follow: (signal?: AbortSignal) => Promise<void>;
   /** Undefined before the first listing. The same object is returned while nothing has changed. */
@@ -41,7 +43,7 @@ type EngineCache = {
  * are read a second time later, because some engines announce a change before their lists show it.
  */
 export function createEngineCache(
-  outside: Pick<ReadOnlyOutside, 'engine' | 'swarm' | 'clock' | 'log'>,
+  outside: Pick<ReadOnlyOutside, 'engine' | 'swarm' | 'clock' | 'log' | 'instance'>,
   { onAnswer = () => {}, maxRetryMs = 5000, goneRetryMs }: FollowOptions = {},
   startTimes = noStartTimes,
 ): EngineCache {
@@ -56,6 +58,7 @@ export function createEngineCache(
   let engineVersion: string | undefined;
   let following: Promise<unknown> | undefined;
   let finding: Promise<void> | undefined;
+  let hurrying = new AbortController();
   let firstListed = () => {};
   const listed = new Promise<void>((resolve) => (firstListed = resolve));
 
@@ -129,7 +132,7 @@ export function createEngineCache(
     for (;;) {
       await changes.some(signal);
       // Readings take at most half of the time.
-      await pause(Math.max(gatherMs, endedMs + tookMs - clock.monotonicMs()));
+      await gather(Math.max(gatherMs, endedMs + tookMs - clock.monotonicMs()));
       if (signal.aborted) return;
       const beganMs = clock.monotonicMs();
       const failure = await readOnce().catch((error: unknown) => ({ error }));
@@ -153,6 +156,16 @@ export function createEngineCache(
     }
   }
 
+  /** An update of this process shows its own progress, and causes a dozen events in a second. */
+  async function gather(ms: number): Promise<void> {
+    const isUpdating = () => outside.instance.transactions.size > 0;
+    if (!isUpdating()) return void (await pause(ms));
+    hurrying = new AbortController();
+    const ends = AbortSignal.any([signal, hurrying.signal]);
+    await clock.sleep(Math.max(ms, gatherWhileUpdatingMs), ends).catch(() => undefined);
+    if (!isUpdating()) await pause(gatherMs);
+  }
+
   async function readOnce(): Promise<void> {
     const reading = changes.take();
     const read = await reader.read(reading, listing ?? emptyListing, signal);
@@ -171,6 +184,7 @@ export function createEngineCache(
   }
 
   return {
+    hurry: () => hurrying.abort(),
     follow: async (waiting) => {
       following ??= Promise.all([listen(), resync(), keepReading()]).catch((error: unknown) => {
         if (!signal.aborted) log.error('The engine is no longer followed', { error: describeError(error) });
@@ -189,6 +203,8 @@ export function createEngineCache(
 
 /** Joins a burst of events into one reading. A change must be visible within 100 ms. */
 const gatherMs = 20;
+
+const gatherWhileUpdatingMs = 1000;
 
 /** Docker 20.10 announces an exit before its list shows it. */
 const secondReadingMs = 250;

@@ -129,9 +129,12 @@ export function createStartTimes({
   engine,
   clock,
   log,
-}: Pick<ReadOnlyOutside, 'engine' | 'clock' | 'log'>): StartTimes {
+  picture,
+}: Pick<ReadOnlyOutside, 'engine' | 'clock' | 'log' | 'picture'>): StartTimes {
   /** Finished and running inspections by container id, each since the last start. */
   const known = new Map<string, Inspected>();
+  /** When the last start of a container was heard, until it is inspected. */
+  const heardAtMs = new Map<string, number>();
   let listed: readonly ContainerSummary[] = [];
   let isConnected = false;
   let isFinding = false;
@@ -152,13 +155,18 @@ export function createStartTimes({
   function forgetStopped(): void {
     const running = new Set(listed.filter(hasProcess).map(({ id }) => id));
     for (const id of known.keys()) if (!running.has(id)) known.delete(id);
+    for (const id of heardAtMs.keys()) if (!running.has(id)) heardAtMs.delete(id);
   }
 
   async function inspect({ id }: ContainerSummary, signal: AbortSignal): Promise<void> {
     const inspected = { ...neverInspected, ...known.get(id), isDoubtful: false, askedAtMs: clock.monotonicMs() };
     known.set(id, inspected);
+    // An update has inspected its new container after the start.
+    const sinceMs = heardAtMs.get(id) ?? Infinity;
+    heardAtMs.delete(id);
     try {
-      const startedAtMs = Date.parse((await engine.inspectContainer(id, signal))?.state.startedAt ?? '');
+      const container = picture?.containerSince(id, sinceMs) ?? (await engine.inspectContainer(id, signal));
+      const startedAtMs = Date.parse(container?.state.startedAt ?? '');
       // A start in the meantime has removed `inspected` from `known` and causes an inspection of its own.
       inspected.startedAtMs = Number.isNaN(startedAtMs) ? undefined : startedAtMs;
     } catch (error) {
@@ -199,6 +207,7 @@ export function createStartTimes({
         for (const inspected of known.values()) inspected.isDoubtful = true;
       } else if (event.kind === 'container' && isStart.test(event.action)) {
         if (known.delete(event.id)) revision += 1;
+        heardAtMs.set(event.id, clock.monotonicMs());
       }
     },
     find,

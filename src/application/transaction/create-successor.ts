@@ -60,7 +60,7 @@ type CreateUnderTagOptions = {
  * a container of the old image, the tag is moved back for a moment.
  */
 export async function createUnderTag(
-  { outside: { engine }, transaction: { tagsBefore } }: StepContext,
+  { outside: { engine }, transaction: { tagsBefore, tagged: withTag } }: StepContext,
   { image, parts: { planned, tag }, keepsTag }: CreateUnderTagOptions,
   name: string,
   recipe: ContainerRecipe,
@@ -77,6 +77,7 @@ export async function createUnderTag(
     if (outcome.kind === 'refused' || outcome.kind === 'unknown') return outcome;
   }
   const created = await engine.createContainer(name, recipe);
+  if (!keepsTag && created.kind === 'done') withTag.add(planned.container.id);
   if (keepsTag && tagged !== undefined && tagged !== image.id) await engine.tagImage(tagged, tag);
   return created;
 }

@@ -35,7 +35,7 @@ test('an update of one container reads what its steps depend on, and no more', a
     listNetworks: 1,
     listContainers: 1,
     containerChanges: 1,
-    inspectImage: 5,
+    inspectImage: 4,
     pullImage: 1,
     tagImage: 2,
     createContainer: 1,
@@ -47,6 +47,6 @@ test('an update of one container reads what its steps depend on, and no more', a
     removeContainer: 1,
   });
   // The health check's own are among these.
-  expect(inspectContainer).toBeLessThanOrEqual(13);
-  expect(info).toBeLessThanOrEqual(4);
+  expect(inspectContainer).toBeLessThanOrEqual(7);
+  expect(info).toBeLessThanOrEqual(3);
 });

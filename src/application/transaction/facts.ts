@@ -24,10 +24,10 @@ import {
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { readDataFacts } from './data.ts';
-import type { OpenTransaction } from './open-transaction.ts';
+import { servesForMs, type OpenTransaction } from './open-transaction.ts';
 import { parseTransactionName, transactionNamePrefix } from '../../domain/transaction/transaction-names.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
-import { continueHandOver, observe } from '../../domain/transaction/expected-facts.ts';
+import { continueHandOver, isOnItsWay, observe } from '../../domain/transaction/expected-facts.ts';
 import type { TransactOptions } from './transact.ts';
 import type { EngineEvent } from '../../domain/outside/engine.ts';
 
@@ -84,18 +84,33 @@ async function readMember(
   const { engine } = outside;
   const { successors, autoRemoveReplicas, lastRead, readBefore } = transaction;
   const nowMs = outside.clock.monotonicMs();
-  const read = (id: string | undefined) => {
+  const isForward = isOnItsWay(memory) && !member.needsAutoRemoveReplica && member.data === undefined;
+  const read = async (id: string | undefined) => {
     if (id === undefined) return undefined;
     const before = readBefore.get(id);
     readBefore.delete(id);
-    return before !== undefined && nowMs < before.untilMs ? before.container : engine.inspectContainer(id);
+    const last = lastRead.get(id);
+    if (before !== undefined && nowMs < before.untilMs) {
+      const servesUntilMs = before.untilMs === Infinity ? 0 : before.untilMs;
+      lastRead.set(id, { container: before.container, atMs: nowMs, servesUntilMs, hasServed: true });
+      return before.container;
+    }
+    const serves = isForward && last !== undefined && nowMs < last.servesUntilMs;
+    if (serves) {
+      lastRead.set(id, { ...last, hasServed: true });
+      return last.container;
+    }
+    const container = await engine.inspectContainer(id);
+    if (container !== undefined)
+      lastRead.set(id, { container, atMs: nowMs, servesUntilMs: nowMs + servesForMs, hasServed: false });
+    else if (last !== undefined) lastRead.set(id, { ...last, servesUntilMs: 0, hasServed: false });
+    return container;
   };
   const [original, successor, autoRemoveReplica] = await Promise.all([
     read(member.oldId),
     read(successors.get(member.oldId)),
     read(autoRemoveReplicas.get(member.oldId)),
   ]);
-  for (const one of [original, successor, autoRemoveReplica]) if (one !== undefined) lastRead.set(one.id, one);
   if (successor === undefined) successors.delete(member.oldId);
   if (autoRemoveReplica === undefined) autoRemoveReplicas.delete(member.oldId);
   const isOver = autoRemoveReplica !== undefined && (original === undefined || !isAlive(original.state.status));

@@ -11,7 +11,8 @@ import {
 } from '../../domain/transaction/transaction-names.ts';
 import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import type { PreparedMember } from './prepare.ts';
-import type { StepOf } from '../../domain/transaction/member.ts';
+import type { Step, StepKind, StepOf } from '../../domain/transaction/member.ts';
+import type { StepOutcome } from '../../domain/transaction/memory.ts';
 import { otherNames } from '../../domain/check/failed-version.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { describeError } from '../../domain/text/errors.ts';
@@ -35,12 +36,14 @@ export type OpenTransaction = {
   readonly markedAtMs: Map<string, number>;
   /** The tags that mark its data helpers, by the helper's id. */
   readonly dataHelpers: Map<string, string>;
-  /** The containers of the last reading, by id. */
-  readonly lastRead: Map<string, Container>;
+  /** The last reading of each container, by id, with its changes by this process since. */
+  readonly lastRead: Map<string, LastRead>;
   /** Containers that were read before the next facts, by id. Each replaces one inspection, once. */
   readonly readBefore: Map<string, ReadBefore>;
   /** The image of each tag before this process moved it to create a successor, by the old container's id. */
   readonly tagsBefore: Map<string, string>;
+  /** The old containers whose new image got its own tag from this process. */
+  readonly tagged: Set<string>;
   /** The placed files that this process has read, by the old container's id. */
   readonly files: Map<string, FileBundle>;
   readonly stopTimes: StopTimes;
@@ -48,6 +51,69 @@ export type OpenTransaction = {
 
 /** `untilMs`: the monotonic time at which the reading is too old. */
 type ReadBefore = { readonly container: Container; readonly untilMs: number };
+
+/**
+ * `atMs`: its monotonic time. `servesUntilMs`: the same as above, for the next facts; 0 after a step whose effect only
+ * the engine knows. `hasServed`: the present facts use it instead of another reading.
+ */
+type LastRead = {
+  readonly container: Container;
+  readonly atMs: number;
+  readonly servesUntilMs: number;
+  readonly hasServed: boolean;
+};
+
+/**
+ * How long a reading serves the next facts, from its time or from the last answer to a call of this process. An engine
+ * or a host takes longer to start again, so only another client of the engine can have changed the container.
+ */
+export const servesForMs = 250;
+
+/** The longest time for which answers prolong the use of a reading. */
+const maxServesForMs = 2000;
+
+type Performed = {
+  readonly step: Step;
+  readonly outcome: StepOutcome;
+  readonly begunAtMs: number;
+  readonly endedAtMs: number;
+};
+
+/** Keeps the last readings up to date after a step, or ends their use. */
+export function noteStep(transaction: Pick<OpenTransaction, 'lastRead'>, performed: Performed): void {
+  const { step, outcome, begunAtMs, endedAtMs } = performed;
+  // It makes no call.
+  if (outcome.kind === 'done' && step.kind === 'compare') return;
+  if (outcome.kind !== 'done' || !(leavesContainers.has(step.kind) || changesOne.has(step.kind)))
+    return readAgain(transaction);
+  for (const [id, last] of transaction.lastRead) {
+    const hasServed = last.servesUntilMs > begunAtMs;
+    const untilMs = Math.min(endedAtMs + servesForMs, last.atMs + maxServesForMs);
+    const servesUntilMs = hasServed ? Math.max(untilMs, last.servesUntilMs) : 0;
+    const same = { ...last, servesUntilMs };
+    transaction.lastRead.set(
+      id,
+      'id' in step && step.id === id && changesOne.has(step.kind) ? changed(same, step) : same,
+    );
+  }
+}
+
+/** Ends the use of all readings, except that of one container. */
+export function readAgain({ lastRead }: Pick<OpenTransaction, 'lastRead'>, exceptId?: string): void {
+  for (const [id, last] of lastRead) if (id !== exceptId) lastRead.set(id, { ...last, servesUntilMs: 0 });
+}
+
+const leavesContainers: ReadonlySet<StepKind> = new Set(['mark', 'unmark']);
+
+const changesOne: ReadonlySet<StepKind> = new Set(['rename', 'policy', 'stop', 'start']);
+
+function changed(last: LastRead, step: Step): LastRead {
+  if (step.kind === 'rename') return { ...last, container: { ...last.container, name: step.to } };
+  if (step.kind !== 'policy') return { ...last, servesUntilMs: 0 };
+  const { settings } = last.container;
+  const HostConfig = { ...settings.HostConfig, RestartPolicy: step.policy };
+  return { ...last, container: { ...last.container, settings: { ...settings, HostConfig } } };
+}
 
 /** The parts that differ between open transactions. The other fields start empty. */
 type OpenedTransaction = Pick<OpenTransaction, 'id' | 'members'> &
@@ -79,6 +145,7 @@ export function opened(
     lastRead: new Map(),
     readBefore: new Map(),
     tagsBefore: new Map(),
+    tagged: new Set(),
     files: new Map(),
     stopTimes: createStopTimes(),
   };
@@ -198,7 +265,10 @@ const graceMs = 500;
 export async function removeMark({ outside, transaction }: Context, { oldId }: StepOf<'unmark'>): Promise<CallOutcome> {
   const tag = transaction.marks.get(oldId);
   if (tag === undefined) return { kind: 'noop' };
-  const outcome = await untag(outside, tag);
+  // An image with a container is not removed with its last tag: the engine refuses that.
+  const isNamed = transaction.tagged.has(oldId) && transaction.successors.has(oldId);
+  const removed = isNamed ? await outside.engine.removeImage(tag) : undefined;
+  const outcome = removed === undefined || removed.kind === 'refused' ? await untag(outside, tag) : removed;
   if (outcome.kind === 'done' || outcome.kind === 'noop') transaction.marks.delete(oldId);
   return outcome;
 }

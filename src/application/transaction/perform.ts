@@ -25,7 +25,7 @@ import {
   type GateOptions,
 } from '../health/health.ts';
 import { askBeforeUpdate, tellAfterUpdate } from '../health/hooks.ts';
-import { removeMark, setMark } from './open-transaction.ts';
+import { removeMark, servesForMs, setMark } from './open-transaction.ts';
 import { copyFiles } from './hand-over.ts';
 import {
   keptMarkTag,
@@ -148,7 +148,7 @@ async function stopContainer(
   { id }: StepOf<'stop'>,
 ): Promise<StepOutcome> {
   // The timeout, the signal and the labels are fixed at the creation of a container.
-  const container = transaction.lastRead.get(id) ?? (await outside.engine.inspectContainer(id));
+  const container = transaction.lastRead.get(id)?.container ?? (await outside.engine.inspectContainer(id));
   await transaction.stopTimes.note(outside, id);
   return outside.engine.stopContainer(id, stopAndHealthPolicyOf(container, settings).stop);
 }
@@ -224,7 +224,7 @@ async function replacementsOfRemoved({ outside, transaction }: StepContext): Pro
 async function compareCreated(context: StepContext, { id, member: index }: StepOf<'compare'>): Promise<StepOutcome> {
   const { outside, settings, transaction, prepared } = context;
   const parts = prepared?.members[index];
-  const created = transaction.lastRead.get(id) ?? (await outside.engine.inspectContainer(id));
+  const created = transaction.lastRead.get(id)?.container ?? (await outside.engine.inspectContainer(id));
   const member = transaction.members[index];
   if (parts?.oldImage === undefined || created === undefined || member === undefined)
     return { kind: 'unknown', message: 'it is gone' };
@@ -418,9 +418,6 @@ async function passGates(
 
 /** `docker stop` kills a process after 10 s, and the end of a run needs some of them. */
 const lastWaitMs = 4000;
-
-/** The last inspection of a window may be used for the facts of the commit for this long. */
-const servesForMs = 250;
 
 type FailedGate = Extract<GateVerdict, { readonly kind: 'failed' }>;
 

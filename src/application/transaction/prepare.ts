@@ -2,7 +2,7 @@ import { defined } from '../../domain/text/plain-data.ts';
 import type { EngineInfo, PullRequest } from '../../domain/outside/engine.ts';
 import { getsFreshVolumes, composeReferenceOf } from '../../domain/plan/replacement.ts';
 import { runsOn, formatPlatform, sameArchitecture, samePlatform, type Platform } from '../../domain/image/platform.ts';
-import { supportsApi, endpointsOf } from '../../domain/container/recipe/networks.ts';
+import { supportsApi, endpointsOf, networkOfEndpoint } from '../../domain/container/recipe/networks.ts';
 import {
   isAlive,
   restartPolicyOf,
@@ -37,13 +37,14 @@ import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update
 import { titleOfProbe, whyNotAskable } from '../health/probe.ts';
 import type { PermissionName } from '../../domain/outside/permission.ts';
 import { removesItself } from '../../domain/transaction/journal.ts';
-import { imageOf } from '../engine/listing.ts';
+import { contentOf, imageOf } from '../engine/listing.ts';
 import { requirePermissions, type Needs } from '../engine/permissions.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { savedDataOf, withoutParts } from '../../domain/plan/saved-data.ts';
 import { samePolicy } from '../../domain/transaction/member.ts';
 import type { PreparedData } from './data.ts';
 import { findPlacedFiles } from './hand-over.ts';
+import { servesForMs } from './open-transaction.ts';
 import { digestsOf } from '../../domain/container/lookup.ts';
 import type { VerifiedImage } from '../../domain/outside/registry.ts';
 import type { PullProgress } from '../../domain/run/event.ts';
@@ -115,7 +116,12 @@ type PrepareOptions = {
   readonly ahead?: ImagesAhead | undefined;
 };
 
-type Preparing = FetchContext & PrepareOptions & Pick<PreparedTransaction, 'info' | 'networks'>;
+type Preparing = FetchContext &
+  PrepareOptions &
+  Pick<PreparedTransaction, 'info'> & {
+    /** A list with all networks of the container, if the engine has them. */
+    readonly networksOf: (container: Container) => Promise<readonly Network[]>;
+  };
 
 /**
  * Asks for the permissions, pulls by digest, verifies, and tries every recipe once. Throws a `PreparationError`, or
@@ -132,8 +138,14 @@ export async function prepareTransaction(
   const chosen = options.isForHelper ? [] : chosenData(transaction, settings);
   const needs = needsOf(transaction, options.removesAll === true || chosen.length > 0);
   const forbidden = await requirePermissions(outside, `update ${names}`, needs, signal);
-  const [info, networks] = await Promise.all([outside.engine.info(signal), outside.engine.listNetworks(signal)]);
-  const preparing = { ...options, outside, settings, info, networks, signal };
+  const info = await outside.engine.info(signal);
+  let networks = outside.picture?.networks();
+  const networksOf = async (container: Container) => {
+    if (networks === undefined || !hasAllNetworks(networks, container))
+      networks = await outside.engine.listNetworks(signal);
+    return networks;
+  };
+  const preparing = { ...options, outside, settings, info, networksOf, signal };
   const members: PreparedMember[] = [];
   for (const planned of transaction.members) {
     try {
@@ -147,7 +159,7 @@ export async function prepareTransaction(
   const changesPolicies = info.abilities.changesRestartPolicies && !isFixed;
   return {
     info: isFixed ? { ...info, abilities: { ...info.abilities, changesRestartPolicies: false } } : info,
-    networks,
+    networks: networks ?? [],
     ownContainer: own?.id ?? '',
     forbidden,
     members,
@@ -212,6 +224,12 @@ async function prepareData(
   };
 }
 
+function hasAllNetworks(networks: readonly Network[], { settings }: Container): boolean {
+  return Object.entries(settings.Networks).every(
+    ([name, endpoint]) => networkOfEndpoint(networks, name, endpoint) !== undefined,
+  );
+}
+
 /**
  * Whether the policy of a member cannot be changed while it runs, because its runtime has no `update`, as gVisor: the
  * engine then refuses every change. Tried with the policy that it has; one that does not run cannot show it.
@@ -243,11 +261,14 @@ function needsOf({ members }: PlannedTransaction, removesAll: boolean | undefine
 }
 
 async function prepareMember(preparing: Preparing, planned: PlannedMember): Promise<PreparedMember> {
-  const { outside, settings, info, networks, onPull, signal } = preparing;
+  const { outside, settings, info, onPull, signal } = preparing;
   const ahead = preparing.ahead?.get(planned.container.id);
   if (ahead?.kind === 'failed') throw ahead.error;
   const container = await unchanged(outside, planned.container, signal);
-  const oldImage = ahead?.oldImage ?? (await imageOf(outside, container, signal));
+  // The image of a member that keeps it must still be in the engine.
+  const readImage = planned.cause === 'linked' ? imageOf : contentOf;
+  const oldImage = ahead?.oldImage ?? (await readImage(outside, container, signal));
+  const networks = await preparing.networksOf(container);
   const reference = tryParseImageReference(planned.reference);
   const tag = reference !== undefined && reference.digest === undefined ? engineReference(reference) : undefined;
   if (planned.digest !== undefined && ahead === undefined) onPull(container.name);
@@ -385,9 +406,11 @@ async function knownOwnContainer({ engine, instance }: Outside, signal?: AbortSi
   return instance.containerId === undefined ? undefined : engine.inspectContainer(instance.containerId, signal);
 }
 
-/** Reads the container again, because time has passed since the plan was made. */
-async function unchanged({ engine }: Outside, planned: Container, signal?: AbortSignal): Promise<Container> {
-  const container = await engine.inspectContainer(planned.id, signal);
+/** Reads the container again, unless the plan has just done so: an update may have waited for its turn. */
+async function unchanged(outside: Outside, planned: Container, signal?: AbortSignal): Promise<Container> {
+  const { engine, picture, clock } = outside;
+  const last = picture?.containerSince(planned.id, clock.monotonicMs() - servesForMs);
+  const container = last ?? (await engine.inspectContainer(planned.id, signal));
   const refuse = (why: string) => new ServiceError('busy', `Cannot update "${planned.name}": ${why}`);
   if (container === undefined) throw refuse('somebody removed it meanwhile');
   if (container.name !== planned.name) throw refuse('somebody renamed it meanwhile');
@@ -471,7 +494,8 @@ async function fetchDigest(
   { digest, platform }: Wanted,
 ): Promise<Image | undefined> {
   const reference = withDigest(parseImageReference(text), digest);
-  const present = await outside.engine.inspectImage(formatReference(reference), signal);
+  const mayBePresent = outside.picture?.mayHave(digest) ?? true;
+  const present = mayBePresent ? await outside.engine.inspectImage(formatReference(reference), signal) : undefined;
   // An index has one digest for all platforms.
   if (present !== undefined && sameArchitecture(present, platform ?? info.platform)) return present;
   const onProgress = (progress: PullProgress) =>

@@ -24,6 +24,7 @@ import { createFactsReader, firstToEnd } from './facts.ts';
 import { stopAndHealthPolicyOf } from '../health/health.ts';
 import { whyNotStop } from '../engine/permissions.ts';
 import { perform } from './perform.ts';
+import { noteStep, readAgain } from './open-transaction.ts';
 import { describeError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { logTail } from '../../domain/text/hidden-secrets.ts';
@@ -96,6 +97,10 @@ async function repeatSteps(options: TransactOptions): Promise<TransactResult> {
       case 'step':
         break;
     }
+    if (decision.step.kind === 'remove' && isUnread(options, facts, decision.step.id)) {
+      readAgain(options.transaction, decision.step.id);
+      continue;
+    }
     if (isForHelper(options, decision, facts)) return conclude('aside');
     const forbidden = leadsToStop(decision, facts) ? await whyNotStop(outside) : undefined;
     if (forbidden !== undefined) {
@@ -106,7 +111,11 @@ async function repeatSteps(options: TransactOptions): Promise<TransactResult> {
     }
     if (phase !== decision.phase) onPhase((phase = decision.phase));
     if (mayTakeLong(options, decision.step)) options.onWait?.();
+    const isUnproven = wasExpected || isUnread(options, facts);
+    const begunAtMs = outside.clock.monotonicMs();
     const outcome = await perform({ ...context, figures: memory.figures }, decision.step);
+    const endedAtMs = outside.clock.monotonicMs();
+    if (outcome.kind !== 'left') noteStep(options.transaction, { step: decision.step, outcome, begunAtMs, endedAtMs });
     outside.log.debug('transaction step', { step: decision.step, outcome });
     if (outcome.kind === 'left') {
       const containers = facts.members.map(({ name }) => name);
@@ -118,7 +127,7 @@ async function repeatSteps(options: TransactOptions): Promise<TransactResult> {
       );
       return conclude('left');
     }
-    if (wasExpected && outcome.kind === 'refused' && decision.step.kind !== 'create') {
+    if (isUnproven && outcome.kind === 'refused' && decision.step.kind !== 'create') {
       const reading = await read(memory);
       memory = reading.memory;
       if (reading.kind !== 'read' || reading.facts === undefined) continue;
@@ -177,6 +186,16 @@ function isForHelper(
   return mode.kind === 'hand-over' && isOurTurnOver;
 }
 
+/**
+ * Whether the facts of a container rest on an earlier reading. A removal cannot be undone, so every container that stays
+ * is read before it.
+ */
+function isUnread({ transaction }: TransactOptions, { members }: TransactionFacts, exceptId?: string): boolean {
+  return members
+    .flatMap(({ old, new: made, spare }) => [old?.id ?? '', made?.id ?? '', spare?.id ?? ''])
+    .some((id) => id !== exceptId && transaction.lastRead.get(id)?.hasServed === true);
+}
+
 /** Whether a process is about to be stopped. A rollback takes the name of the successor first. */
 function leadsToStop({ step, phase }: StepDecision, { members }: TransactionFacts): boolean {
   if (step.kind === 'stop') return true;
@@ -187,7 +206,7 @@ function leadsToStop({ step, phase }: StepDecision, { members }: TransactionFact
 function mayTakeLong({ settings, transaction }: TransactOptions, step: Step): boolean {
   if (step.kind === 'saveData' || step.kind === 'restoreData') return true;
   if (step.kind !== 'stop') return step.kind === 'gate' || step.kind === 'hook' || step.kind === 'waitOutPendingStop';
-  const { stop } = stopAndHealthPolicyOf(transaction.lastRead.get(step.id), settings);
+  const { stop } = stopAndHealthPolicyOf(transaction.lastRead.get(step.id)?.container, settings);
   return stop.timeoutSeconds > usualStopSeconds;
 }
 

@@ -20,7 +20,7 @@ import { healthDeadlineMs, passGate, stopAndHealthPolicyOf, maxPendingStopMs } f
 import { announceEnd, announcePhase, announceStart } from '../transaction/outcomes.ts';
 import { createStopTimes } from '../transaction/open-transaction.ts';
 import { addTo } from '../../domain/text/plain-data.ts';
-import { imageOf } from '../engine/listing.ts';
+import { contentOf } from '../engine/listing.ts';
 import { requirePermissions } from '../engine/permissions.ts';
 
 /**
@@ -386,7 +386,7 @@ async function fetchOne(
   announcePhase(outside, runId, container.name, 'pulling');
   try {
     const info = await engine.info(signal);
-    const oldImage = await imageOf(outside, container, signal);
+    const oldImage = await contentOf(outside, container, signal);
     const context = { outside, settings, runId, info, signal };
     const image = await fetchImage(context, planned, foreignPlatform(container, oldImage, info));
     const atMs = clock.monotonicMs();

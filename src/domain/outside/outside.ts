@@ -1,4 +1,4 @@
-import type { ImageSummary } from '../container/container.ts';
+import type { Container, Image, ImageSummary, Network } from '../container/container.ts';
 import type { ComposeQuestion, ComposeState } from '../compose/compose-state.ts';
 import type { Digest } from '../image/image-reference.ts';
 import type { Platform } from '../image/platform.ts';
@@ -18,6 +18,8 @@ export type Outside = {
   readonly registry: Registry;
   /** Absent: what the engine does not know of an image stays unknown. */
   readonly configs?: ImageConfigs;
+  /** Absent: the engine is asked each time. */
+  readonly picture?: EnginePicture;
   readonly prober: Prober;
   readonly clock: Clock;
   readonly log: Log;
@@ -48,6 +50,18 @@ export type Outside = {
   readonly newId: () => string;
   /** Publishes an event to all listeners. Never throws and never waits. */
   readonly publish: (event: ServiceEvent) => void;
+};
+
+/** Answers of the engine that are still of use. It makes no call. */
+export type EnginePicture = {
+  /** An image by its id, which names a fixed content. It may have other tags by now, or be removed. */
+  readonly image: (id: string) => Image | undefined;
+  /** False if a list of the last minute, and every inspection since, has shown no image with this digest. */
+  readonly mayHave: (digest: Digest) => boolean;
+  /** A container that was inspected since a monotonic time, if it is among the last ones. */
+  readonly containerSince: (id: string, sinceMs: number) => Container | undefined;
+  /** The networks of a list of the last ten seconds. */
+  readonly networks: () => readonly Network[] | undefined;
 };
 
 /** Configurations that the engine does not know, from the registry. */

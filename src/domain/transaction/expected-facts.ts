@@ -11,13 +11,17 @@ import { noteFailure, withEntry, withOne, type TransactionMemory } from './memor
 export function expectedFactsAfter(
   facts: TransactionFacts,
   step: Step,
-  { mode, direction }: Pick<TransactionMemory, 'mode' | 'direction'>,
+  memory: Pick<TransactionMemory, 'mode' | 'direction'>,
 ): TransactionFacts | undefined {
-  const isUpdate = mode === 'update' || mode === 'hand-over' || mode === 'rehearse';
-  if (!isUpdate || direction !== 'forward' || !facts.members.every(isForeseeable)) return undefined;
+  if (!isOnItsWay(memory) || !facts.members.every(isForeseeable)) return undefined;
   const after = effects[step.kind];
   if (after === undefined) return undefined;
   return { ...facts, members: facts.members.map((member) => after(member, step)) };
+}
+
+/** Whether this is an update that nothing has turned back yet. */
+export function isOnItsWay({ mode, direction }: Pick<TransactionMemory, 'mode' | 'direction'>): boolean {
+  return direction === 'forward' && (mode === 'update' || mode === 'hand-over' || mode === 'rehearse');
 }
 
 /**
