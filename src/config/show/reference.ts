@@ -79,10 +79,23 @@ function sectionOf(group: OptionGroup): readonly string[] {
   const old = options.filter(({ deprecated }) => deprecated !== undefined);
   return [
     `## ${optionGroups[group]}`,
+    ...(explained[group] === undefined ? [] : [`Explained in ${explained[group]}.`]),
     items.join('\n'),
     ...leftOvers(old, ({ deprecated = '' }) => `deprecated, ${deprecated}`),
   ];
 }
+
+/** The pages about the options of a group. */
+const explained: Partial<Record<OptionGroup, string>> = {
+  update:
+    '[what options change](what-options-change.md), [holding back](holding-back.md), [tag policies](tag-policies.md), [signatures](signatures.md) and [data](data.md)',
+  hooks: '[lifecycle hooks](lifecycle-hooks.md)',
+  state: '[the state folder](state.md)',
+  engine: '[engines](engines.md) and [several engines](fleet.md)',
+  registry: '[registries](registries.md), [signatures](signatures.md) and [release notes](release-notes.md)',
+  http: '[the page](dashboard.md), [sign-in](sign-in.md), [the API](http-api.md), [reverse proxies](reverse-proxies.md) and [webhooks](webhooks.md)',
+  notifications: '[notifications](notifications.md)',
+};
 
 function defaultNote(option: Option): string {
   const text =
