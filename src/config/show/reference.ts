@@ -145,7 +145,8 @@ function meaningCell(option: Option, usual: string): string {
   const { meaning, kind, example, commands } = option;
   const named = commands.length > 2 || commandsOf(option) === usual ? '' : ` (${commands.join(', ')})`;
   const tells = kind === 'list' || kind === 'parsed' || kind === 'text';
-  const shown = tells && option.flag !== undefined && !/^(?:\/|https?:)/.test(example) && !meaning.includes(example);
+  const tellsMore = /[=*^{%:]/.test(example) && !/^(?:\/|https?:)/.test(example) && !meaning.includes(example);
+  const shown = tells && option.flag !== undefined && tellsMore;
   return `${meaning}${shown ? `. Example: ${code(example)}` : ''}${named}`;
 }
 
