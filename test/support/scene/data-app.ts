@@ -72,6 +72,11 @@ export const dataApp = {
   /** With the named volume only. */
   'small-v1': webServer('small-v1', { Env: ['PATH=/bin'], Cmd: ['sh', '-c', v1('/data')] }),
   'small-v2': webServer('small-v2', { Env: ['PATH=/bin'], Cmd: ['sh', '-c', v2('/data', stay)] }),
+  /** Ends after a while, so that something can happen while it runs. */
+  'small-late-bad': webServer('small-late-bad', {
+    Env: ['PATH=/bin'],
+    Cmd: ['sh', '-c', v2('/data', 'sleep 3; exit 3')],
+  }),
   'small-bad': webServer('small-bad', { Env: ['PATH=/bin'], Cmd: ['sh', '-c', v2('/data', 'exit 3')] }),
 } as const satisfies Readonly<Record<string, ImageSpec>>;
 
