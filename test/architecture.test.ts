@@ -133,8 +133,11 @@ const impure: readonly (readonly [RegExp, string])[] = [
   [/\bprocess\.|\bBuffer\b|\bglobalThis\b|\b__dirname\b/, 'Node is known to adapters and main.ts'],
 ];
 
-/** A stranger finds a thing among few deep files sooner than among many small ones: docs/ARCHITECTURE.md. */
-const mayOnlyFall = { sourceFiles: 404, coreFilesWithOneImporter: 32, coreExports: 1550 };
+/**
+ * A stranger finds a thing among few deep files sooner than among many small ones: docs/ARCHITECTURE.md. Before you raise
+ * a number for a new feature, merge a small file into its importer, or drop an `export` that one file needs.
+ */
+const mayOnlyFall = { sourceFiles: 404, coreFilesWithOneImporter: 32, coreExports: 1525 };
 
 const exportOfOneName = /^export (?:async )?(?:function|const|type|class|let)\b/;
 
@@ -175,7 +178,7 @@ describe('the house', () => {
     expect(house.circles).toEqual([]);
   });
 
-  test('the tree does not grow small files again: lower a number here when it has fallen', () => {
+  test('the tree does not grow small files again: `mayOnlyFall` says what to do when it does', () => {
     const source = shipped.filter(({ path }) => path.startsWith('src/'));
     const core = source.filter(({ path }) => /^src\/(?:domain|application|composition)\//.test(path));
     expect({

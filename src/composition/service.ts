@@ -186,7 +186,7 @@ async function createService(
 /** `log` names the engine if there are several. */
 export type SwarmOfEngine = { readonly swarm: SwarmReader; readonly log: Pick<Log, 'info' | 'warn' | 'debug'> };
 
-export type SwarmStart = SwarmOfEngine & {
+type SwarmStart = SwarmOfEngine & {
   readonly settings: Pick<ServiceSettings, 'swarm' | 'cleanup'>;
   /** Without a swarm, a service continues with containers; a command ends with an error. */
   readonly isService: boolean;

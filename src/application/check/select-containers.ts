@@ -157,7 +157,7 @@ export type ReadReference =
   | { readonly kind: 'failed'; readonly text: string; readonly error: unknown };
 
 /** By container id. */
-export type ContainerReferences = ReadonlyMap<string, ReadReference>;
+type ContainerReferences = ReadonlyMap<string, ReadReference>;
 
 type ReferenceReader = (
   watched: readonly WatchedContainer[],

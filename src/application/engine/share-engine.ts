@@ -206,14 +206,14 @@ function createListener(onBreak: OnBreak): {
 /** A slower listener loses its queue and gets `connected` instead, as after a reconnect. */
 const maxQueue = 10_000;
 
-export type AskedEngine = {
+type AskedEngine = {
   readonly engine: Pick<EngineReader, 'info'>;
   /** True for a known unreachable engine, which is not asked. */
   readonly isAway: () => boolean;
 };
 
 /** Joins a list of the info of all engines. Throws only the signal's reason. */
-export type EngineAnswers = (
+type EngineAnswers = (
   read: (info: EngineInfo) => readonly string[],
   signal?: AbortSignal,
 ) => Promise<readonly string[]>;

@@ -4,7 +4,7 @@ import { summarise, type ContainerOutcome, type Session, type Trigger } from '..
 import { describeError } from '../../domain/text/errors.ts';
 
 /** An event in the history, without the large fields that only its run needs. */
-export type LoggedEvent = {
+type LoggedEvent = {
   readonly kind: TimedEvent['kind'];
   /** Starts at 1 and grows by one. */
   readonly id: number;
@@ -12,10 +12,10 @@ export type LoggedEvent = {
 };
 
 /** Events with a time; the history keeps them. The others are intermediate steps. */
-export type TimedEvent = Extract<ServiceEvent, { readonly atMs: number }>;
+type TimedEvent = Extract<ServiceEvent, { readonly atMs: number }>;
 
 /** Steps between the events with a time, for listeners that follow a run live. They are published once and not kept. */
-export type StepEvent = Extract<ServiceEvent, { kind: 'phase_entered' | 'pull_progress' | 'container_checked' }>;
+type StepEvent = Extract<ServiceEvent, { kind: 'phase_entered' | 'pull_progress' | 'container_checked' }>;
 
 export type EventLog = {
   /** Kept events after the event with this id, oldest first. */

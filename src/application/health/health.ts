@@ -65,12 +65,9 @@ export async function passGate(
   }
   const runHealthcheck = info.abilities.probesHealth ? undefined : createHealthcheckRuns(outside, first);
   const windowMs = Math.max(0, stopAndHealth.gateWindowMs - alreadyUpMs);
-  const totalMs = Math.max(
-    healthDeadlineMs(first.settings.Config.Healthcheck, stopAndHealth),
-    probeDeadlineMs(healthProbe, stopAndHealth),
-  );
-  const leastMs = healthProbe.kind === 'none' ? 1000 : Math.max(1000, Math.min(totalMs, leastProbingMs));
-  const deadlineMs = Math.max(windowMs, totalMs - alreadyUpMs, leastMs);
+  const proofMs = maxProofMs(first, stopAndHealth);
+  const leastMs = healthProbe.kind === 'none' ? 1000 : Math.max(1000, Math.min(proofMs, leastProbingMs));
+  const deadlineMs = Math.max(proofMs - alreadyUpMs, leastMs);
   let lastAnswer: string | undefined;
   const pauses = createGatePauses(outside, id, signal);
   try {
@@ -137,6 +134,15 @@ const defaultIntervalNs = 30e9;
 
 /** The least time for a probe. After a crash of Upkeep the deadline may be over before the probe was used. */
 const leastProbingMs = 10_000;
+
+/** The longest time between the start of a container and the verdict on it. */
+export function maxProofMs({ settings }: Container, policy: StopAndHealthPolicy): number {
+  return Math.max(
+    policy.gateWindowMs,
+    healthDeadlineMs(settings.Config.Healthcheck, policy),
+    probeDeadlineMs(policy.healthProbe, policy),
+  );
+}
 
 /** Used without a health timeout: a probe may fail for this long after the window. */
 const probingMs = 60_000;

@@ -18,7 +18,7 @@ import type { ServiceSettings } from '../../domain/settings/effective-settings.t
 import { sentence } from '../../domain/text/printable.ts';
 import type { Application } from '../application.ts';
 
-export type EntityKeeperParts = {
+type EntityKeeperParts = {
   readonly application: Pick<
     Application,
     'inventory' | 'unwatched' | 'inventoryFailure' | 'engines' | 'subscribe' | 'update' | 'check'
@@ -42,7 +42,7 @@ export type RequestResult = {
   readonly text: string;
 };
 
-export type EntityKeeper = {
+type EntityKeeper = {
   /** Updates the container of an entity, as a person asks. Resolves after that. Never throws. */
   readonly install: (name: string, signal: AbortSignal) => Promise<void>;
   readonly check: (signal: AbortSignal) => Promise<void>;

@@ -33,13 +33,13 @@ import { entryKeyOf, type ContainerOutcome } from '../../domain/run/session.ts';
 import { releaseTimeOf, type ReleaseTime } from '../../domain/notification/outbox.ts';
 import { putNewest } from '../../domain/text/plain-data.ts';
 
-export type Notifications = Pick<Notifier, 'handleEvent' | 'started' | 'failed'> & {
+type Notifications = Pick<Notifier, 'handleEvent' | 'started' | 'failed'> & {
   readonly status: () => readonly TargetStatus[];
   /** Takes at most 5 s. */
   readonly close: () => Promise<void>;
 };
 
-export type NotificationParts = Pick<Outside, 'clock' | 'log' | 'newId'> &
+type NotificationParts = Pick<Outside, 'clock' | 'log' | 'newId'> &
   Pick<NotifierParts, 'targets' | 'settings' | 'composer' | 'dataOfRun'> &
   Pick<DeliveryParts, 'store' | 'chance'> & { readonly engine: Pick<Outside['engine'], 'inspectImage'> };
 
@@ -82,7 +82,7 @@ export async function openNotifications(parts: NotificationParts): Promise<Notif
 /** Time for reading labels of images after the process was told to stop. */
 const maxLookingUpMs = 500;
 
-export type ComposerParts = Pick<WatchtowerTextOptions, 'hostname' | 'timeZone' | 'onTemplateFailure'>;
+type ComposerParts = Pick<WatchtowerTextOptions, 'hostname' | 'timeZone' | 'onTemplateFailure'>;
 
 /** Writes messages in the style of the settings. Templates get the data of the Watchtower family in every style. */
 export function createComposer(settings: NotificationSettings, parts: ComposerParts): Composer {

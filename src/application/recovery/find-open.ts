@@ -31,8 +31,8 @@ import { containerOwnLabels } from '../../domain/image/labels.ts';
 import { objectErrorOrThrow } from '../engine/listing.ts';
 import { imageLabelsIn, indexImages } from '../../domain/container/lookup.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
-import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import { healthDeadlineMs, stopAndHealthPolicyOf } from '../health/health.ts';
+import { effectiveSettings, labelValuesOf, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
+import { maxProofMs, stopAndHealthPolicyOf } from '../health/health.ts';
 
 /** An unfinished transaction as the engine shows it. */
 export type FoundTransaction = Pick<
@@ -320,7 +320,8 @@ async function lastActivity(
   { members, successors, autoRemoveReplicas, createdAtMs }: FoundTransaction,
 ): Promise<Signs> {
   let lastSignMs = createdAtMs;
-  let patienceMs = 0;
+  let maxMs = 0;
+  const copiesData = members.some(({ data }) => data !== undefined);
   const ids = [...members.map(({ oldId }) => oldId), ...successors.values(), ...autoRemoveReplicas.values()];
   for (const id of ids) {
     const container = await engine.inspectContainer(id);
@@ -328,24 +329,17 @@ async function lastActivity(
     const { startedAt, finishedAt } = container.state;
     const times = [Date.parse(startedAt), Date.parse(finishedAt)].filter((time) => time > 0);
     lastSignMs = Math.max(lastSignMs, container.createdAtMs, ...times);
-    patienceMs = Math.max(patienceMs, maxWaitMs(container, settings));
+    maxMs = Math.max(maxMs, maxWaitMs(container, settings, copiesData));
   }
-  return { lastSignMs, maxPauseMs: patienceMs + marginMs };
+  return { lastSignMs, maxPauseMs: maxMs + marginMs };
 }
 
-/** The longest wait for a stop or a health check. Hooks have their own timeouts, which are usually short. */
-function maxWaitMs(container: Container, settings: ServiceSettings): number {
-  const stopAndHealth = stopAndHealthPolicyOf(container, settings);
-  const proofMs = Math.max(
-    stopAndHealth.gateWindowMs,
-    healthDeadlineMs(container.settings.Config.Healthcheck, stopAndHealth),
-    stopAndHealth.healthProbe.kind === 'none' ? 0 : (stopAndHealth.gateTimeoutMs ?? probingMs),
-  );
-  return Math.max(stopAndHealth.stop.timeoutSeconds * 1000, proofMs);
+/** The longest wait for a stop, a copy of the data or a health check. Hooks have their own timeouts, which are usually short. */
+function maxWaitMs(container: Container, settings: ServiceSettings, copiesData: boolean): number {
+  const policy = stopAndHealthPolicyOf(container, settings);
+  const { dataTimeoutMs } = effectiveSettings(settings, labelValuesOf(container));
+  return Math.max(policy.stop.timeoutSeconds * 1000, maxProofMs(container, policy), copiesData ? dataTimeoutMs : 0);
 }
-
-/** See `passGate`. */
-const probingMs = 60_000;
 
 /** Time for the calls in between on a busy engine. */
 const marginMs = 60_000;

@@ -50,7 +50,7 @@ export async function readDataFacts(outside: Outside, transaction: OpenTransacti
 }
 
 /** All members have the same. */
-export function dataOf({ members }: Pick<OpenTransaction, 'members'>): JournaledData | undefined {
+function dataOf({ members }: Pick<OpenTransaction, 'members'>): JournaledData | undefined {
   return members.find(({ data }) => data !== undefined)?.data;
 }
 

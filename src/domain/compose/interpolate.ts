@@ -5,7 +5,7 @@
 export type Piece = { readonly text: string; readonly at?: Place };
 
 /** `offset`: in UTF-16 units from the start of the file. */
-export type Place = { readonly file: string; readonly offset: number };
+type Place = { readonly file: string; readonly offset: number };
 
 /** A text of which each character has its origin. */
 export type Pieces = readonly Piece[];

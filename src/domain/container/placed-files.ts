@@ -15,7 +15,7 @@ export type FileStat = {
  * Files that somebody put into a container, and that no mount and no setting shows: compose writes `configs` with
  * `content` or `environment`, and `secrets` with `environment`; `docker cp` writes anything.
  */
-export type PlacedFiles = {
+type PlacedFiles = {
   /** Files, links and whole folders. None is below another one. */
   readonly roots: readonly string[];
   /** The bytes of all files. */
@@ -51,7 +51,7 @@ export function pathsToLookAt(
   return [...atRoot, ...paths].slice(0, limit);
 }
 
-export type PlacedFilesOptions = {
+type PlacedFilesOptions = {
   readonly changes: readonly FileChange[];
   /** By path. */
   readonly stats: ReadonlyMap<string, FileStat>;

@@ -160,7 +160,7 @@ export const sourceAnnotations: readonly string[] = [
 const [sourceLabel = '', homeLabel = '', formerSourceLabel = ''] = sourceAnnotations;
 
 /** Web pages about a version, with addresses that are safe to print. */
-export type Links = { readonly releases: string | undefined; readonly page: string | undefined };
+type Links = { readonly releases: string | undefined; readonly page: string | undefined };
 
 /**
  * Links from labels of an image, which its author chose: https://specs.opencontainers.org/image-spec/annotations/ A

@@ -67,7 +67,7 @@ export type AllowedIdentity = { readonly repository: string | undefined; readonl
 export type RequiredAnnotation = readonly [name: string, value: string];
 
 /** Judges the signatures of one image, part after part. */
-export type SignatureJudge = {
+type SignatureJudge = {
   /** The name of a key that has signed the image; undefined: none in this part. */
   readonly signerIn: (found: readonly FoundSignature[]) => string | undefined;
   /** Why no signature was valid until now. Completes "not signed by NAME: ". */

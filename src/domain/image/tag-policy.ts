@@ -3,7 +3,7 @@
 import { boundedPattern, type BoundedPattern } from '../text/name-pattern.ts';
 
 /** The kinds of a version step, the smallest first: in a later number, the second, or the first one. */
-export const versionKinds = ['patch', 'minor', 'major'] as const;
+const versionKinds = ['patch', 'minor', 'major'] as const;
 
 export type VersionKind = (typeof versionKinds)[number];
 
@@ -55,7 +55,7 @@ export const candidateKinds = ['digest', ...versionKinds] as const;
 export type CandidateKind = (typeof candidateKinds)[number];
 
 /** The smallest kind of candidate that needs approval. `never`: no candidate does. */
-export type ApprovalFrom = CandidateKind | 'never';
+type ApprovalFrom = CandidateKind | 'never';
 
 /** The newer versions that wait for a person: by their kind, and by what their release notes say. */
 export type Approval = {

@@ -25,7 +25,7 @@ export type Alert = (typeof alerts)[number];
  */
 export const breakingRules = ['heading', 'mark', 'alert', 'sentence', 'title'] as const;
 
-export type Breaking = { readonly text: string; readonly rule: (typeof breakingRules)[number] };
+type Breaking = { readonly text: string; readonly rule: (typeof breakingRules)[number] };
 
 export type ReadRelease = {
   /** Without thanks, checksums and the like. */

@@ -5,7 +5,7 @@ import type { EngineRoute, OwnRoutes } from '../outside/outside.ts';
 import { quoted } from '../text/printable.ts';
 import { isEngineSocket } from './helper.ts';
 
-export type OwnWayFacts = {
+type OwnWayFacts = {
   /** All containers of one engine. */
   readonly containers: readonly ContainerSummary[];
   /** The container that we run in, which may belong to another engine; undefined outside of one. */

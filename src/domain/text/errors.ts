@@ -26,7 +26,7 @@ export type ErrorCode =
   | 'service-refused'
   | 'service-invalid';
 
-export type ServiceErrorDetails = {
+type ServiceErrorDetails = {
   /** Remedy; a sentence without a final period. */
   readonly remedy?: string | undefined;
   /** The pause that the other side asked for, in milliseconds. */

@@ -138,7 +138,7 @@ export type ContainerFacts = {
 };
 
 /** The place of a container, by its name. `elsewhere`: it was renamed from outside. */
-export type Place = 'name' | 'new' | 'old' | 'drop' | 'kept' | 'bad' | 'elsewhere';
+type Place = 'name' | 'new' | 'old' | 'drop' | 'kept' | 'bad' | 'elsewhere';
 
 /** Whether only an update gives this place to an old container. */
 export function isParked(place: Place): boolean {

@@ -160,7 +160,7 @@ function isOursToReturn(member: MemberFacts, memory: ExecutionMemory): boolean {
   return old !== undefined && nameHeldBy !== 'rival' && (old.place === 'name' || wasParkedHere(member, memory));
 }
 
-export function waitOutPendingStop(
+function waitOutPendingStop(
   { old, wasRunning }: MemberFacts,
   { stopsInDoubt, stopTimedOut }: ExecutionMemory,
 ): Step | false {
