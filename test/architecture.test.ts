@@ -55,6 +55,11 @@ const floors: readonly Floor[] = [
     because: 'nodemailer is loaded only when used',
   },
   {
+    folder: 'src/adapters/oidc',
+    mayImport: ['src/domain/', 'src/adapters/http/', 'node:', 'openid-client'],
+    because: 'openid-client is loaded with the first sign-in',
+  },
+  {
     folder: 'src/adapters/probe',
     mayImport: ['src/domain/', 'node:'],
     because: 'it is independent of the application and other adapters',
@@ -137,7 +142,7 @@ const impure: readonly (readonly [RegExp, string])[] = [
  * A stranger finds a thing among few deep files sooner than among many small ones: docs/ARCHITECTURE.md. Before you raise
  * a number for a new feature, merge a small file into its importer, or drop an `export` that one file needs.
  */
-const mayOnlyFall = { sourceFiles: 404, coreFilesWithOneImporter: 32, coreExports: 1525 };
+const mayOnlyFall = { sourceFiles: 406, coreFilesWithOneImporter: 32, coreExports: 1528 };
 
 const exportOfOneName = /^export (?:async )?(?:function|const|type|class|let)\b/;
 

@@ -17,7 +17,7 @@ import type { Server } from 'node:http';
 /** The HTTP API and its metrics. Their modules are loaded only if the API is enabled. */
 export function apiOf(
   http: HttpSettings,
-  { command, settings: { service, run, state }, options }: Command,
+  { command, settings: { service, run, state, registry }, options }: Command,
   { application, clock, log, program, notifications }: ApiParts,
 ): NonNullable<CommandContext['serve']> {
   return async () => {
@@ -37,6 +37,7 @@ export function apiOf(
     application.subscribe(metrics.record);
     const ownName = () => application.inventory().containers.find(({ self }) => self)?.name;
     const configuration = () => shownConfiguration(service, options, application.inventory().scope);
+    const issuer = await issuerOf(http, registry, { clock, program });
     const { server, stop } = createHttpServer({
       settings: http,
       service: application,
@@ -55,6 +56,7 @@ export function apiOf(
       assetsFolder: program.assetsFolder,
       dashboardFolder: program.dashboardFolder,
       sessions: await sessionsIn(http, state.folder, log),
+      ...(issuer && { issuer }),
       ...(notifications && { notifications }),
     });
     // A list requested right after the start should be available, but an unreachable engine must not delay the start.
@@ -77,6 +79,7 @@ export function apiOf(
       tokens: { api: tokensOf(http.token)[0] ?? '', events: tokensOf(http.eventsToken)[0] ?? '' },
       stop: async () => {
         await stop();
+        await issuer?.close();
         await application.close();
       },
     };
@@ -105,6 +108,19 @@ async function sessionsIn(
   const { openSessions } = await import('./memory.ts');
   const store = openSessions(folder, { log });
   return { password, kept: { changes: await store.read(), store } };
+}
+
+/** The issuer that people sign in at. It is asked at a sign-in, not now. */
+async function issuerOf(
+  { oidc, groups }: HttpSettings,
+  { proxy, tlsMinVersion, extraCa, systemTrust }: Command['settings']['registry'],
+  { clock, program: { version } }: Pick<ProcessContext, 'clock' | 'program'>,
+) {
+  if (oidc === undefined || !groups.includes('dashboard')) return undefined;
+  const { createIssuer } = await import('../adapters/oidc/issuer.ts');
+  const trust = { tlsMinVersion, extraCa, systemTrust };
+  const clientSecret = () => tokensOf(oidc.clientSecret)[0];
+  return createIssuer({ settings: oidc, clientSecret, clock, version, proxy, trust });
 }
 
 /** Makes the tokens that nobody has given, at the first start. Throws `invalid-input` if the folder cannot hold them. */

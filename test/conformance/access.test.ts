@@ -44,6 +44,8 @@ const rules: Readonly<Record<string, Rule>> = {
   'DELETE /v1/tokens/*': { needs: 'admin', filter: 'refuses', target: '/v1/tokens/nobody' },
   'GET /v1/session': { needs: 'nothing' },
   'POST /v1/session': { needs: 'nothing', body: { secret: 'none' } },
+  'GET /v1/oidc-sign-in': { needs: 'nothing' },
+  'GET /v1/oidc-callback': { needs: 'nothing' },
   'GET /v1/openapi.json': { needs: 'nothing' },
   'GET /swagger/*': { needs: 'nothing', target: '/swagger/doc.json' },
   'GET /livez': { needs: 'nothing' },
@@ -82,7 +84,9 @@ beforeAll(async () => {
     ]);
     writeFileSync(join(folder, kind), `all: ${kind === 'api' ? apiToken : eventsToken}\n${lines.join('\n')}\n`);
   }
+  const unasked = () => Promise.reject(new Error('the issuer of this test is away'));
   scene = await startWholeService({
+    issuer: { credential: 'none', begin: unasked, finish: unasked, endUrl: unasked, close: () => Promise.resolve() },
     settings: {
       token: { kind: 'file', path: join(folder, 'api') },
       eventsToken: { kind: 'file', path: join(folder, 'events') },

@@ -110,6 +110,34 @@ export type Person = {
   readonly from: 'header' | 'issuer';
 };
 
+/** Who the issuer says that somebody is. `isUnverified`: it has an e-mail address that it has not verified. */
+export type NamedByIssuer = Omit<Person, 'from'> & {
+  readonly isUnverified: boolean;
+  /** For the sign-out there. */
+  readonly idToken: string | undefined;
+};
+
+/** What one sign-in has to bring back. It never leaves the process, except for a hash of the verifier. */
+export type BegunSignIn = {
+  readonly redirectUrl: string;
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+};
+
+/** The issuer that people sign in at. Each function asks it, and throws a `ServiceError` with a reason for people. */
+export type Issuer = {
+  /** Text that changes when another issuer or client is used. */
+  readonly credential: string;
+  /** The address to send the browser to. */
+  readonly begin: (redirectUrl: string) => Promise<{ readonly url: string; readonly begun: BegunSignIn }>;
+  /** `query`: of the address that the browser comes back to. */
+  readonly finish: (query: string, begun: BegunSignIn) => Promise<NamedByIssuer>;
+  /** The address that ends the session there; undefined if the issuer has none. */
+  readonly endUrl: (idToken: string | undefined) => Promise<string | undefined>;
+  readonly close: () => Promise<void>;
+};
+
 /** Who has a role, as the options list them: `anna`, `anna@example.com`, `@example.com`, `group:family`. */
 export type PeopleLists = Readonly<Record<Role, readonly string[]>>;
 

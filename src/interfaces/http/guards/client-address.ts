@@ -4,6 +4,7 @@ import {
   isInRange,
   parseIpAddress,
   parseIpRange,
+  parseOriginPattern,
   type IpRange,
   type HttpSettings,
 } from '../../../domain/settings/http-settings.ts';
@@ -60,6 +61,26 @@ export function createPersonReader({
       groups: groups.filter((group) => group !== ''),
       from: 'header',
     };
+  };
+}
+
+/**
+ * The address of this service as the browser knows it: the `Host` of the request, or what a trusted proxy reports.
+ * Undefined for an unreadable one. A trusted proxy that removes a sub-path may report it as `X-Forwarded-Prefix`.
+ */
+export function createOriginReader(
+  settings: Pick<HttpSettings, 'trustedProxies' | 'proxyHeader'>,
+): (request: IncomingMessage) => string | undefined {
+  const readClient = createClientReader(settings);
+  const trusted = settings.trustedProxies.flatMap((text) => parseIpRange(text) ?? []);
+  return (request) => {
+    const { host: own = '', 'x-forwarded-host': reported, 'x-forwarded-prefix': prefixes } = request.headers;
+    const isByProxy = isTrusted(peerOf(request), trusted);
+    const [host = ''] = (isByProxy && textOf(reported) !== '' ? textOf(reported) : own).split(',', 1);
+    const prefix = (isByProxy ? textOf(prefixes) : '').replace(/\/+$/, '');
+    const origin = `${readClient(request).scheme}://${host.trim()}`;
+    if (parseOriginPattern(origin)?.kind !== 'exact' || !/^(?:\/[\w.~-]+)*$/.test(prefix)) return undefined;
+    return origin + prefix;
   };
 }
 

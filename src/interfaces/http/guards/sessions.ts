@@ -278,7 +278,7 @@ function equal(one: string, other: string): boolean {
 }
 
 /** The first cookie of that name, if its value can be one of ours. Node bounds the length of all headers. */
-function cookieOf(header: string | undefined, name: string): string | undefined {
+export function cookieOf(header: string | undefined, name: string): string | undefined {
   if (header === undefined) return undefined;
   const begin = header.startsWith(`${name}=`) ? 0 : header.indexOf(` ${name}=`) + 1;
   if (begin === 0 && !header.startsWith(`${name}=`)) return undefined;

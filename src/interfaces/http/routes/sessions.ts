@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { allRights, formatRights } from '../../../domain/access/rights.ts';
+import { allRights, formatRights, roles } from '../../../domain/access/rights.ts';
 import type { SessionRecord } from '../../../domain/settings/http-settings.ts';
 import { replyFields, toTimestamp } from '../../json/timestamps.ts';
 import { createClientReader } from '../guards/client-address.ts';
@@ -8,18 +8,14 @@ import { createRateLimiter } from '../guards/rate-limit.ts';
 import { HttpError } from '../replies/errors.ts';
 import { array, booleanField, object, oneOf, stamped, text, time } from '../replies/schemas.ts';
 import { bufferedObject } from '../requests/body.ts';
+import { createOidcSignIns } from './oidc.ts';
 import type { RouteParts } from './routes.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 
 /** Signing in to the page, and the list of signed-in browsers. They are for the page, so no description has them. */
-export function sessionRoutes({
-  settings,
-  clock,
-  log,
-  browsers: sessions,
-  tokens,
-  revocations,
-}: RouteParts): readonly Route[] {
+export function sessionRoutes(parts: RouteParts): readonly Route[] {
+  const { settings, clock, log, browsers: sessions, tokens, revocations } = parts;
+  const oidc = createOidcSignIns(parts);
   const shared = { group: 'dashboard', describedAs: {}, query: {} } as const;
   const schemeOf = createClientReader(settings);
   const attempts = createRateLimiter({ limit: maxAttempts, windowMs: 60_000, monotonicMs: clock.monotonicMs });
@@ -36,15 +32,33 @@ export function sessionRoutes({
       replies: {
         200: {
           description: 'The state',
-          schema: stamped({
-            signed_in: booleanField('Whether the cookie of the request is valid'),
-            has_password: booleanField('Whether a password is set'),
-          }),
+          schema: stamped(
+            {
+              signed_in: booleanField('Whether the cookie of the request is valid'),
+              has_password: booleanField('Whether a password is set'),
+              has_oidc: booleanField('Whether people sign in with OpenID Connect'),
+            },
+            {
+              name: text('The name of the person or token that is signed in'),
+              role: oneOf(roles, 'Its role'),
+              is_limited: booleanField('Whether it sees some containers only'),
+              by_proxy: booleanField('Whether the proxy has named it, so that only the proxy can sign it out'),
+              failure: text('Why the last sign-in with OpenID Connect failed; told once'),
+            },
+          ),
         },
       },
       answer: ({ request }) => ({
-        signed_in: request.sessionId !== undefined,
+        signed_in: request.rights !== undefined,
         has_password: sessions.hasPassword(),
+        has_oidc: oidc.routes.length > 0,
+        ...(request.rights && {
+          ...(request.name !== undefined && { name: request.name }),
+          role: request.rights.role,
+          is_limited: request.rights.within !== undefined,
+          by_proxy: request.sessionId === undefined,
+        }),
+        failure: oidc.failureOf(request.raw),
         ...replyFields(clock.nowMs()),
       }),
     }),
@@ -103,11 +117,22 @@ export function sessionRoutes({
       filter: 'not concerned',
       summary: 'Sign out',
       description: 'Ends the session of the request.',
-      replies: { 200: { description: 'Signed out', schema: stamped({ kept: keptField }) } },
+      replies: {
+        200: {
+          description: 'Signed out',
+          schema: stamped({ kept: keptField }, { go_to: text('The address that ends the session at the issuer') }),
+        },
+      },
       answer: async ({ request: { sessionId } }, reply) => {
+        const person = sessions.list().find(({ id }) => id === sessionId)?.person;
         const ended = sessionId === undefined ? undefined : await sessions.end(sessionId);
+        const goTo = person === undefined || sessionId === undefined ? undefined : await oidc.endUrl(sessionId);
         reply.header('Set-Cookie', sessions.removal());
-        return { kept: ended !== 'not-kept', ...replyFields(clock.nowMs()) };
+        return {
+          kept: ended !== 'not-kept',
+          ...(goTo !== undefined && { go_to: goTo }),
+          ...replyFields(clock.nowMs()),
+        };
       },
     }),
     defineRoute({
@@ -187,6 +212,7 @@ export function sessionRoutes({
         return { kept: (await revocations.revoke(named)) === 'kept', ...replyFields(clock.nowMs()) };
       },
     }),
+    ...oidc.routes,
   ];
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, IncomingMessage, STATUS_CODES, type Server, type ServerOptions } from 'node:http';
+import { rightsOfPerson, type Person } from '../../../domain/access/rights.ts';
 import { describeError } from '../../../domain/text/errors.ts';
 import { createAccessLog } from '../guards/access-log.ts';
 import { trackConnections, type Connections } from './connections.ts';
@@ -58,7 +59,12 @@ export function createHttpServer(parts: HttpParts): HttpServer {
     events: eventsToken && revocations.apply(watchTokens(eventsToken, log)),
     webhooks: webhookSecret && watchTokens(webhookSecret, log),
   };
-  const sessions = createSessions({ tokens: tokens.api, password, kept, clock, log });
+  const { issuer } = parts;
+  const people = issuer && {
+    credential: issuer.credential,
+    rightsOf: (person: Omit<Person, 'from'>) => rightsOfPerson({ ...person, from: 'issuer' }, settings.people),
+  };
+  const sessions = createSessions({ tokens: tokens.api, password, people, kept, clock, log });
   const served = enabledRoutes({
     ...parts,
     tokens,

@@ -1,3 +1,4 @@
+import type { Issuer } from '../../../domain/access/rights.ts';
 import type { Application } from '../../../application/application.ts';
 import type { Clock, Log, SharedRecords } from '../../../domain/outside/outside.ts';
 import type { TargetStatus } from '../../../domain/notification/message.ts';
@@ -25,6 +26,8 @@ export type HttpParts = {
   readonly assetsFolder: string;
   /** The folder with the files of the dashboard, as scripts/page.mjs writes them. */
   readonly dashboardFolder: string;
+  /** Present with an issuer of OpenID Connect. */
+  readonly issuer?: Issuer;
   /** Absent: sessions of browsers end with the process, and there is no password. */
   readonly sessions?: SessionStorage;
   readonly limits?: Partial<HttpLimits>;
