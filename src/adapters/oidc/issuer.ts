@@ -43,7 +43,8 @@ export function createIssuer(parts: IssuerParts): Issuer {
     { method, headers, body, signal }: OpenidClient.CustomFetchOptions,
   ): Promise<Response> {
     if (method !== 'GET' && method !== 'POST') throw new TypeError(`unexpected ${method}`);
-    const sentBody = body === undefined || body === null ? {} : { body: String(body) };
+    // It sends forms only.
+    const sentBody = body instanceof URLSearchParams ? { body: body.toString() } : {};
     const answer = await exchange({ method, url: new URL(url), headers, ...sentBody, maxBytes }, signal);
     const type = answer.headers['content-type'];
     const isEmpty = [204, 205, 304].includes(answer.status);
@@ -162,7 +163,7 @@ function groupsIn(claims: Claims, path: string): readonly string[] {
       value =
         typeof from === 'object' && from !== null && Object.hasOwn(from, part) ? Reflect.get(from, part) : undefined;
     }
-  const groups = Array.isArray(value) ? value : [value];
+  const groups: readonly unknown[] = Array.isArray(value) ? value : [value];
   return groups.filter((group) => typeof group === 'string' && group !== '').slice(0, maxGroups);
 }
 

@@ -125,7 +125,7 @@ export async function startIssuer({ product, redirectUrls, port = 0 }: IssuerOpt
     issuer.asked.push(target.split('?')[0] ?? '');
     if (!target.startsWith(product.path)) return void response.writeHead(404).end();
     Object.assign(request, { originalUrl: target, url: target.slice(product.path.length) || '/' });
-    if (/^\/interaction\//.test(request.url ?? '')) return interact(request, response);
+    if (request.url?.startsWith('/interaction/') === true) return interact(request, response);
     tamperWithAnswer(response);
     return void provider.callback()(request, response);
   }
