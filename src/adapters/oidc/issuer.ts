@@ -164,7 +164,7 @@ function groupsIn(claims: Claims, path: string): readonly string[] {
         typeof from === 'object' && from !== null && Object.hasOwn(from, part) ? Reflect.get(from, part) : undefined;
     }
   const groups: readonly unknown[] = Array.isArray(value) ? value : [value];
-  return groups.filter((group) => typeof group === 'string' && group !== '').slice(0, maxGroups);
+  return groups.flatMap((group) => (typeof group === 'string' && group !== '' ? group : [])).slice(0, maxGroups);
 }
 
 const maxGroups = 500;
