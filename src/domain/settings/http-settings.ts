@@ -71,7 +71,7 @@ export type HttpSettings = {
 };
 
 /** The issuer that people sign in at: https://openid.net/specs/openid-connect-core-1_0.html */
-type OidcSettings = {
+export type OidcSettings = {
   readonly issuer: string;
   readonly clientId: string;
   /** Absent: a public client, which has only PKCE. */
