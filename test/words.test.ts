@@ -9,7 +9,8 @@ import { holdFields, outcomeFields } from '../src/interfaces/http/replies/schema
 import { heldBecause, type Hold } from '../src/domain/decision/decisions.ts';
 import { stalenesses } from '../src/domain/check/verdict.ts';
 import { outcomeKinds, updatePhases } from '../src/domain/run/session.ts';
-import { words } from '../src/domain/text/words.ts';
+import { sentence, words } from '../src/domain/text/words.ts';
+import { explain } from '../src/interfaces/dashboard/state/telling/explain.ts';
 
 /** The rows of docs/words.md with their API values, such as `hold: approval`. */
 const glossary = readFileSync(new URL('../docs/words.md', import.meta.url), 'utf8')
@@ -92,6 +93,39 @@ test('a failure and a wish are told apart, also with a version', () => {
   expect(onPage({ verdict: 'held', hold: 'failed', last: { outcome: 'rolled_back', from: '1' } })).toBe(
     'failed; back on 1',
   );
+});
+
+test.each([
+  ['exited with code 1', 'Exited with code 1'],
+  ['pre-check hook failed', 'Pre-check hook failed'],
+  ['the new version', 'The new version'],
+  ['v1.2 is not healthy', 'v1.2 is not healthy'],
+  ['registry.test refuses access', 'registry.test refuses access'],
+  ['nas: no answer', 'nas: no answer'],
+  ['web_1 failed', 'web_1 failed'],
+  ['', ''],
+])('%j at the start of a sentence is %j', (clause, said) => expect(sentence(clause)).toBe(said));
+
+test('a version that is a word keeps its case, and no reason of another kind is told', () => {
+  const told = (entry: Record<string, unknown>) => {
+    const read = one(entry);
+    return explain(read, describeState(read, undefined, 0), {
+      update: undefined,
+      nextRunAtMs: 0,
+      canDecide: true,
+      nowMs: 0,
+    });
+  };
+  const last = {
+    outcome: 'rolled_back',
+    from: 'v1',
+    to: 'crash',
+    reason: 'exited with code 3',
+    time: '2026-01-01T00:00:00Z',
+  };
+  expect(told({ verdict: 'held', hold: 'failed', last }).join(' ')).toContain(' crash is not tried again');
+  for (const hold of ['own-way', 'not-replaceable', 'unreadable', 'failed-elsewhere'])
+    expect(told({ verdict: 'held', hold, reason: 'because of this' })).toEqual(['Because of this.']);
 });
 
 test('the API describes its values with these words', () => {

@@ -30,7 +30,7 @@ import { createBackgroundRepairs, createRepairNews } from './recovery/background
 import { createListRepaired, createUpdateLock } from './update/session.ts';
 import { createEngineCache, type FollowOptions } from './inventory/engine-cache.ts';
 import { announceRun, createEventLog, createPublisher } from './events/event-log.ts';
-import { createHistory, eventsOf, type HistoryEntry } from './events/history.ts';
+import { createHistory, eventsOf, readAgainMs, type HistoryEntry } from './events/history.ts';
 import { createInventory, createUnwatched, createLastOutcomes } from './inventory/inventory.ts';
 import { createLastChecks, type StoredCheck } from './inventory/last-checks.ts';
 import { createServiceRecovery } from './swarm/follow-service.ts';
@@ -62,8 +62,7 @@ export function createApplication(
   const repairs = countRepairs();
   const checks = createLastChecks((changed) => {
     if (changed.length > 0) void memory.checks?.append(changed);
-  });
-  const loadChecks = async () => checks.restore((await memory.checks?.read()) ?? []);
+  }, settings);
   const outcomes = createLastOutcomes();
   const warnAboutUpdaters = memory.isReader === true ? () => {} : createUpdaterWarnings(outside, settings);
   const select = createSelectContainers(outside, settings, warnAboutUpdaters);
@@ -82,11 +81,12 @@ export function createApplication(
     reconsider();
     publish({ kind: 'notes_read', atMs: clock.nowMs() });
   });
+  const tellChange = () => publish({ kind: 'results_changed', atMs: clock.nowMs() });
   const decisionService = createDecisionService({
     ...outside,
     store: decisionStore,
     candidateOf: checks.candidateOf,
-    onChange: reconsider,
+    onChange: () => void (reconsider() && tellChange()),
   });
   const closing = new AbortController();
   const repairsAside = createBackgroundRepairs(world);
@@ -130,7 +130,7 @@ export function createApplication(
     for (const event of eventsOf(run)) for (const { hear } of heard) hear(event);
   };
   const history = createHistory(memory.history, noteOther);
-  let followedHistory: Promise<void> | undefined;
+  let followedHistory: Promise<unknown> | undefined;
   const status = createStatus({ history, inventory, scheduler, isRepairing: repairs.areUnderWay });
   const eventLog = createEventLog(world.log);
   for (const { hear } of [history, status, checks, outcomes, eventLog]) subscribe(hear);
@@ -170,8 +170,8 @@ export function createApplication(
       await Promise.all([scheduler.keepUpdating(order, signal), repairLoop.run(signal)]);
     },
     follow: async (signal) => {
-      await Promise.all([history.load(), loadChecks()]);
-      followedHistory ??= history.follow(clock, closing.signal);
+      await Promise.all([history.load(), readResults()]);
+      followedHistory ??= Promise.all([history.follow(clock, closing.signal), followResults(closing.signal)]);
       await engineCache.follow(signal);
     },
     inventory,
@@ -215,6 +215,23 @@ export function createApplication(
       await Promise.all([engineCache.close(), followedHistory, history.settled(), tags.settled()]);
     },
   };
+
+  /** Reads what other processes have found and people have decided there. Returns whether a result has changed. */
+  async function readResults(): Promise<boolean> {
+    const before = decisionStore.known();
+    const [stored, decided] = await Promise.all([memory.checks?.read() ?? [], decisionStore.refresh()]);
+    const isNew = checks.restore(stored);
+    const isDecided = (isNew || decided !== before) && reconsider();
+    return isNew || isDecided;
+  }
+
+  async function followResults(signal: AbortSignal): Promise<void> {
+    if (memory.checks === undefined && memory.decisions === undefined) return;
+    while (!signal.aborted) {
+      await clock.sleep(readAgainMs, signal).catch(() => undefined);
+      if (!signal.aborted && (await readResults())) tellChange();
+    }
+  }
 
   async function recover(
     signal?: AbortSignal,
@@ -282,7 +299,9 @@ export function createApplication(
     run.begin();
     try {
       const selected = await select(await listAll(outside, signal), { ...request, runId }, signal);
-      const report = await judge(selected, { runId, applyCooldown: false, part: request.part }, signal);
+      const isDryRun = request.asScheduled === true;
+      const judged = await judge(selected, { runId, applyCooldown: false, isDryRun, part: request.part }, signal);
+      const report = isDryRun ? { ...judged, containers: judged.asScheduled } : judged;
       run.endCheck(report.containers);
       const isStale = report.containers.some(({ status }) => status === 'stale');
       const notPossible = isStale ? await whyNotPossible(outside, signal) : undefined;

@@ -22,6 +22,8 @@ export type OpenOptions = {
   readonly height?: number;
   readonly colorScheme?: 'light' | 'dark';
   readonly reducedMotion?: 'reduce';
+  /** Signs in with it; `apiToken` by default. */
+  readonly token?: string;
 };
 
 export type OpenPage = Page & { readonly complaints: string[]; readonly hosts: Set<string> };
@@ -49,7 +51,7 @@ export async function startStage(
 }
 
 export async function openPage(context: BrowserContext, url: string, options: OpenOptions = {}): Promise<OpenPage> {
-  const { at = '', width = 1440, height = 900, colorScheme, reducedMotion } = options;
+  const { at = '', width = 1440, height = 900, colorScheme, reducedMotion, token = apiToken } = options;
   const page = await context.newPage();
   const watched = watchPage(page);
   await page.setViewportSize({ width, height });
@@ -58,7 +60,7 @@ export async function openPage(context: BrowserContext, url: string, options: Op
   // The browser of the stage may be signed in already.
   const isReady = page.locator('#signin:not([hidden]), #table:not([aria-busy])').first();
   await isReady.waitFor({ state: 'attached' });
-  if (await page.locator('#signin').isVisible()) await signIn(page, apiToken);
+  if (await page.locator('#signin').isVisible()) await signIn(page, token);
   await page.locator('#signin').waitFor({ state: 'hidden' });
   await page.locator('#table[aria-busy]').waitFor({ state: 'detached' });
   return Object.assign(page, watched);

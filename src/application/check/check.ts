@@ -20,6 +20,7 @@ import {
   checkedFacts,
   withComposeStates,
   describeChecked,
+  refused,
   type JudgeOrder,
   type CheckedContainer,
 } from './checked-container.ts';
@@ -139,7 +140,7 @@ export function createJudge(
     if (notes !== undefined && late.length > 0) await notes.readNow(late, signal).catch(() => undefined);
     const judged = first.map(judgeAgain);
     const made = await planOf(judged.map((one) => one.checked));
-    const refusals = new Map(made?.plan.refused.map(({ id, reason }) => [id, reason]));
+    const refusals = new Map(made?.plan.refused.map((refusal) => [refusal.id, refusal]));
     const concluded = judged.map((one) => conclude(one, refusals.get(one.checked.id)));
     const checked = concluded.map((one) => one.checked);
     const withCompose = await withComposeStates(outside, checked, watched, signal);
@@ -337,7 +338,7 @@ export function createJudge(
      * Announces a stale container. With the reason why the plan of its update refuses it, it is held back, so that no
      * list promises what an update refuses.
      */
-    function conclude(one: Settled, refusal: string | undefined): Settled {
+    function conclude(one: Settled, refusal: Parameters<typeof refused>[1] | undefined): Settled {
       if (one.checked.status !== 'stale') return one;
       const concluded =
         refusal === undefined
@@ -417,13 +418,6 @@ function unanswered(image: CheckSubject['image'], signal: AbortSignal | undefine
     { image },
     isLate ? 'check timed out' : 'check cancelled',
   );
-}
-
-/** A decision or a window would not change it, so it is not judged again before the next check. */
-function refused(checked: CheckedContainer, reason: string): CheckedContainer {
-  if (checked.status !== 'stale') return checked;
-  const { unrestrained: _, ...rest } = checked;
-  return { ...rest, status: 'held', hold: 'not-replaceable', reason };
 }
 
 /** The status that a scheduled run would give to a version that this order finds ready. */

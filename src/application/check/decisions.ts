@@ -18,7 +18,7 @@ import { ServiceError } from '../../domain/text/errors.ts';
 import type { Digest } from '../../domain/image/image-reference.ts';
 import type { ReadOnlyOutside, Clock, SharedRecords } from '../../domain/outside/outside.ts';
 import { candidateDigest, type CheckedContainer, type HoldSettings, type UnheldVerdict } from './checked-container.ts';
-import { sentence } from '../../domain/text/printable.ts';
+import { sentence } from '../../domain/text/words.ts';
 import { createTimeZone, createWindows, type Windows } from '../../domain/decision/windows.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { type NotesSubject, summaryOf, verdictOnNotes } from '../../domain/notes/notes.ts';

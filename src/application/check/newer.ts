@@ -4,7 +4,8 @@ import { maxTags, type Registry, type RemoteImage } from '../../domain/outside/r
 import { runsOn, formatPlatform, type Platform } from '../../domain/image/platform.ts';
 import { formatReference, type Digest, type ImageReference } from '../../domain/image/image-reference.ts';
 import { printTime } from '../../domain/text/duration.ts';
-import { quoted, sentence } from '../../domain/text/printable.ts';
+import { quoted } from '../../domain/text/printable.ts';
+import { sentence } from '../../domain/text/words.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
 import { type TagCandidate } from '../../domain/image/tag-policy.ts';
 import { chooseTag, hasPattern, lineOf, type TagQuestion } from '../../domain/image/choose-tag.ts';

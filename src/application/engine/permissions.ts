@@ -1,5 +1,5 @@
 import { ServiceError } from '../../domain/text/errors.ts';
-import { sentence } from '../../domain/text/printable.ts';
+import { sentence } from '../../domain/text/words.ts';
 import type { EngineReader } from '../../domain/outside/engine.ts';
 import type { Log } from '../../domain/outside/outside.ts';
 import {

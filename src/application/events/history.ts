@@ -153,8 +153,8 @@ function failuresIn(containers: readonly ContainerOutcome[]): readonly PastFailu
 /** Limit that docs/http-api.md documents. */
 const maxEntries = 500;
 
-/** Reading again costs one look at the file's size and time. */
-const readAgainMs = 1000;
+/** Reading a shared file again costs one look at its size and time. */
+export const readAgainMs = 1000;
 
 /** The events of a run of another process, for listeners that have heard none of it. */
 export function eventsOf(run: HistoryEntry): readonly ServiceEvent[] {

@@ -4,7 +4,8 @@ import type { ReachedMember, Answer, EachEngine } from './members.ts';
 import { inOrder } from './merge.ts';
 import type { EngineApplication } from '../application.ts';
 import type { SwarmMembers } from './swarm-members.ts';
-import { sentence, quoted } from '../../domain/text/printable.ts';
+import { quoted } from '../../domain/text/printable.ts';
+import { sentence } from '../../domain/text/words.ts';
 import {
   judgeWave,
   assignWaves,

@@ -101,6 +101,25 @@ describe('createLastChecks()', () => {
     expect(checks.candidateOf('web')?.digest, 'a person may still decide about it').toBe(stale.pullDigest);
   });
 
+  test('holds a failed version back in the other containers of the image too, and one that a person left only there', () => {
+    const others = ['a', 'b'].map((name) => ({ ...stale, name, id: idOf(name), image: 'web:1' }));
+    const held = ['a', 'b'].map((name) => ({ ...tracked, name, id: idOf(name) }));
+    const checks = createLastChecks(undefined, { canary: true });
+    checks.noteChecked([stale, ...others], 1234);
+    const outcome = containerOutcome('web', { outcome: 'rolled_back', containerId: web.id, isTakenBack: true });
+    checks.hear({ kind: 'update_failed', outcome, ...run });
+    for (const one of held)
+      expect(checks.of(one)).toMatchObject({
+        hold: 'failed-elsewhere',
+        reason: 'The new version failed in "web"',
+        stale: false,
+      });
+    const others2 = createLastChecks(undefined, { canary: true });
+    others2.noteChecked([{ ...stale, status: 'held', hold: 'went-back' }, ...others], 1234);
+    others2.hear({ kind: 'update_failed', outcome: { ...outcome, name: 'else', containerId: idOf('else') }, ...run });
+    for (const one of held) expect(others2.of(one)).toMatchObject({ staleness: 'stale' });
+  });
+
   test('leaves a version ready whose update failed for another reason', () => {
     const checks = createLastChecks();
     checks.noteChecked([stale], 1234);

@@ -1,4 +1,4 @@
-import { putNewest, defined } from '../../domain/text/plain-data.ts';
+import { addTo, putNewest, defined } from '../../domain/text/plain-data.ts';
 import { entryKeyOf, entryKinds, type ContainerOutcome } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import {
@@ -9,17 +9,29 @@ import {
 } from '../../domain/image/image-reference.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
 import type { LastCheck, TrackedContainer } from '../../domain/inventory.ts';
-import { candidateKinds } from '../../domain/image/tag-policy.ts';
+import { candidateKinds, printApproval } from '../../domain/image/tag-policy.ts';
+import { failedInAnother } from '../../domain/plan/order.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
+import { approvalOfLabel, windowOfLabel } from '../../domain/settings/values/versions.ts';
 import { heldBecause, unknownBecause, type DecidedCandidate } from '../../domain/decision/decisions.ts';
-import { candidateDigest, otherDigest, type CheckedContainer } from '../check/checked-container.ts';
+import {
+  candidateDigest,
+  otherDigest,
+  refused,
+  type CheckedContainer,
+  type UnheldVerdict,
+} from '../check/checked-container.ts';
 import { freshReason, stalenesses } from '../../domain/check/verdict.ts';
 import { versionChanges } from '../../domain/image/image-labels.ts';
 import { isJsonObject } from '../../domain/text/json.ts';
 
 /** Results of the last checks. A result counts while its container runs the checked image. */
 export type LastChecks = {
-  /** Takes results of an earlier process, unless there are newer ones. */
-  readonly restore: (stored: readonly StoredCheck[]) => void;
+  /**
+   * Takes the results in the file that another process has written since the last call, unless there are newer ones.
+   * Returns whether it has taken any.
+   */
+  readonly restore: (stored: readonly StoredCheck[]) => boolean;
   readonly noteChecked: (containers: readonly CheckedContainer[], atMs: number) => void;
   /** Notes updated containers, which run the newest image now, and versions that were rolled back. */
   readonly hear: (event: ServiceEvent) => void;
@@ -32,8 +44,8 @@ export type LastChecks = {
   readonly candidateOf: (name: string) => DecidedCandidate | undefined;
   /** The last result of a container, or else a service, of this name. Undefined: this process has not checked it. */
   readonly checkedOf: (name: string) => CheckedContainer | undefined;
-  /** Judges again the results that wait for a decision or a time. */
-  readonly reconsider: (again: (checked: CheckedContainer) => CheckedContainer) => void;
+  /** Judges again the results that wait for a decision or a time. Returns whether any has changed. */
+  readonly reconsider: (again: (checked: CheckedContainer) => CheckedContainer) => boolean;
   /** The first window after `ms` that containers wait for, with their names. Undefined: no container waits. */
   readonly opensAfter: (ms: number) => { readonly atMs: number; readonly names: readonly string[] } | undefined;
   /** Changes with every change of the results. */
@@ -46,9 +58,14 @@ export type LastChecks = {
  * reference that it was created from does not. During an update the result from before stays, because the successor is
  * not proven; a container that somebody else has re-created with the newest known image is up to date.
  */
-export function createLastChecks(keep: (changed: readonly StoredCheck[]) => void = () => {}): LastChecks {
+export function createLastChecks(
+  keep: (changed: readonly StoredCheck[]) => void = () => {},
+  settings: Pick<ServiceSettings, 'canary'> = { canary: false },
+): LastChecks {
   const byId = new Map<string, Known>();
   const byName = new Map<string, Known>();
+  /** The last record of each name in the file, as text. */
+  const inFile = new Map<string, string>();
   /** The runs that update a container of this name. */
   const updating = new Map<string, string>();
   let revision = 0;
@@ -75,20 +92,47 @@ export function createLastChecks(keep: (changed: readonly StoredCheck[]) => void
       for (const [key, runId] of updating) if (runId === event.runId) updating.delete(key);
   }
 
+  /** Each change of a result passes here, so that no restart loses it. */
+  function set(results: readonly NewResult[]): void {
+    revision += 1;
+    for (const { key, ids, known } of results) {
+      putNewest(byName, key, known, maxRemembered);
+      for (const id of ids) putNewest(byId, id, known, maxRemembered);
+    }
+    keep(results.map(({ key, known }) => storedForm(key, known)));
+  }
+
   /** The failed version is still the newest one, and the container runs the earlier image. */
   function holdRolledBack({ containerId = '', ...named }: ContainerOutcome): void {
-    revision += 1;
-    for (const [map, key] of [
-      [byName, entryKeyOf(named)],
-      [byId, containerId],
-    ] as const) {
-      const known = map.get(key);
-      if (known === undefined) continue;
-      const { eligibleAtMs: _, ...check } = known.check;
-      const checked = known.checked && { checked: withRolledBack(known.checked) };
-      putNewest(map, key, { ...known, ...checked, check: { ...check, ...rolledBack } }, maxRemembered);
-    }
-    keepNow([entryKeyOf(named)]);
+    const key = entryKeyOf(named);
+    const known = byName.get(key) ?? byId.get(containerId);
+    if (known === undefined) return;
+    const { eligibleAtMs: _, ...check } = known.check;
+    const checked = known.checked && { checked: withRolledBack(known.checked) };
+    const ids = byId.has(containerId) ? [containerId] : [];
+    set([{ key, ids, known: { ...known, ...checked, check: { ...check, ...rolledBack } } }]);
+    holdElsewhere();
+  }
+
+  /** The next run would not try the failed version in another container either. */
+  function holdElsewhere(): void {
+    const checked = [...byName.values()].flatMap((known) => known.checked ?? []);
+    const reasons = failedInAnother(checked, settings);
+    const held = checked.flatMap((one): NewResult[] => {
+      const reason = reasons.get(one.id);
+      const key = entryKeyOf(one);
+      const known = byName.get(key);
+      if (reason === undefined || known === undefined) return [];
+      const now = refused(one, { reason, isDeferred: true });
+      return [
+        {
+          key,
+          ids: [one.id],
+          known: { ...known, checked: now, check: checkOf(now, known.check, known.check.checkedAtMs) },
+        },
+      ];
+    });
+    if (held.length > 0) set(held);
   }
 
   /** After a rollback, the rolled-back version is the newer one. */
@@ -96,40 +140,46 @@ export function createLastChecks(keep: (changed: readonly StoredCheck[]) => void
     { name, kind, image, newImageId: imageId, oldDigest, from }: ContainerOutcome,
     atMs: number,
   ): void {
-    revision += 1;
     const key = entryKeyOf({ name, kind });
     const latestDigest = byName.get(key)?.check.latestDigest || oldDigest;
     const newer = from === undefined ? {} : { latestVersion: from };
     const check = { ...notChecked, ...wentBack, ...newer, latestDigest, checkedAtMs: atMs };
-    putNewest(byName, key, { image: familiar(image), imageId, check }, maxRemembered);
-    keepNow([key]);
+    set([{ key, ids: [], known: { image: familiar(image), imageId, check } }]);
     // A kept container comes back with its old id, whose stored result is outdated.
     for (const [id, { checked }] of byId) if (checked?.name === name) byId.delete(id);
   }
 
-  function keepNow(keys: readonly string[]): void {
-    keep(
-      keys.flatMap((key) => {
-        const known = byName.get(key);
-        return known === undefined ? [] : [{ key, image: known.image, imageId: known.imageId, check: known.check }];
-      }),
-    );
-  }
-
   return {
     restore(stored) {
+      const taken = new Set<string>();
+      for (const record of compactChecks(stored)) {
+        const { key, ...known } = record;
+        const text = JSON.stringify(record);
+        if (inFile.get(key) === text) continue;
+        putNewest(inFile, key, text, maxRemembered);
+        const own = byName.get(key);
+        if (
+          own !== undefined &&
+          ((own.check.checkedAtMs ?? 0) > (known.check.checkedAtMs ?? 0) || isStoredAs(key, own, text))
+        )
+          continue;
+        putNewest(byName, key, { ...known, ...restoredFrom(record) }, maxRemembered);
+        taken.add(key);
+      }
+      if (taken.size === 0) return false;
       revision += 1;
-      for (const { key, ...known } of stored) if (!byName.has(key)) putNewest(byName, key, known, maxRemembered);
+      for (const [id, { checked }] of byId)
+        if (checked !== undefined && taken.has(entryKeyOf(checked))) byId.delete(id);
+      return true;
     },
     noteChecked(containers, atMs) {
-      revision += 1;
-      for (const container of containers) {
-        const { id, image, imageId } = container;
-        const known = { image, imageId, check: checkOf(container, of(container), atMs), checked: container };
-        putNewest(byId, id, known, maxRemembered);
-        putNewest(byName, entryKeyOf(container), known, maxRemembered);
-      }
-      keepNow(containers.map(entryKeyOf));
+      set(
+        containers.map((container) => {
+          const { id, image, imageId } = container;
+          const check = checkOf(container, of(container), atMs);
+          return { key: entryKeyOf(container), ids: [id], known: { image, imageId, check, checked: container } };
+        }),
+      );
     },
     hear(event) {
       noteUpdating(event);
@@ -142,7 +192,6 @@ export function createLastChecks(keep: (changed: readonly StoredCheck[]) => void
       const { image: text, newImageId: imageId, newDigest: latestDigest } = event.outcome;
       const key = entryKeyOf(event.outcome);
       const image = familiar(text);
-      revision += 1;
       const before = byName.get(key)?.check.latestDigest ?? '';
       const isEarlier = latestDigest !== '' && before !== '' && before !== latestDigest;
       const found = isEarlier ? { ...updatedHalfway, latestDigest: before } : { ...justUpdated, latestDigest };
@@ -150,8 +199,7 @@ export function createLastChecks(keep: (changed: readonly StoredCheck[]) => void
       // A service keeps its id, and its image need not be on this engine.
       if (imageId === '' && containerId !== undefined) byId.delete(containerId);
       const check = { ...notChecked, ...found, checkedAtMs: event.atMs };
-      putNewest(byName, key, { image, imageId, check }, maxRemembered);
-      keepNow([key]);
+      set([{ key, ids: [], known: { image, imageId, check } }]);
     },
     of,
     candidateOf(name) {
@@ -169,14 +217,18 @@ export function createLastChecks(keep: (changed: readonly StoredCheck[]) => void
         .map((kind) => byName.get(entryKeyOf({ name, kind }))?.checked)
         .find((checked) => checked !== undefined),
     reconsider(again) {
-      revision += 1;
-      for (const map of [byId, byName])
-        for (const [key, known] of map) {
-          const { checked, check } = known;
-          if (checked?.unrestrained === undefined && checked?.notesAt === undefined) continue;
-          const now = again(checked);
-          map.set(key, { ...known, checked: now, check: checkOf(now, check, check.checkedAtMs) });
-        }
+      const idsOf = new Map<string, string[]>();
+      for (const [id, { checked }] of byId) if (checked !== undefined) addTo(idsOf, entryKeyOf(checked), id);
+      const changed = [...byName].flatMap(([key, known]): NewResult[] => {
+        const { checked, check } = known;
+        if (checked?.unrestrained === undefined && checked?.notesAt === undefined) return [];
+        const now = again(checked);
+        const renewed = { ...known, checked: now, check: checkOf(now, check, check.checkedAtMs) };
+        if (JSON.stringify(renewed.check) === JSON.stringify(check)) return [];
+        return [{ key, ids: idsOf.get(key) ?? [], known: renewed }];
+      });
+      if (changed.length > 0) set(changed);
+      return changed.length > 0;
     },
     opensAfter(ms) {
       const waiting = [...byName.values()].flatMap(({ checked }) =>
@@ -206,6 +258,9 @@ function familiar(text: string): string {
 function isSameReference(one: string, other: string, imageId: string): boolean {
   return one === other || isImageId(one, imageId) || isImageId(other, imageId);
 }
+
+/** A result with the ids of the containers that it is about. */
+type NewResult = { readonly key: string; readonly ids: readonly string[]; readonly known: Known };
 
 type Known = {
   readonly image: string;
@@ -309,7 +364,53 @@ export type StoredCheck = {
   readonly image: string;
   readonly imageId: string;
   readonly check: LastCheck;
+  /** The verdict without decisions and windows, with these as texts. */
+  readonly unheld?: Omit<UnheldVerdict, 'approval' | 'window'> & {
+    readonly approval: string;
+    readonly window?: string;
+  };
 };
+
+function storedForm(key: string, { image, imageId, check, checked }: Known): StoredCheck {
+  const { unrestrained } = checked ?? {};
+  if (unrestrained === undefined) return { key, image, imageId, check };
+  const { approval, window, ...verdict } = unrestrained;
+  const opens = window && { window: window.kind === 'always' ? window.kind : window.text };
+  return { key, image, imageId, check, unheld: { ...verdict, approval: printApproval(approval), ...opens } };
+}
+
+function isStoredAs(key: string, known: Known, text: string): boolean {
+  return JSON.stringify(readStoredCheck(JSON.parse(JSON.stringify(storedForm(key, known))))) === text;
+}
+
+/** What a decision or a time needs to change the result of another process. Release notes are read by the next check. */
+function restoredFrom({ key, image, imageId, check, unheld }: StoredCheck): Pick<Known, 'checked'> {
+  const asks = approvalOfLabel.parse(unheld?.approval ?? '');
+  const {
+    staleness,
+    candidateDigest: digest,
+    latestDigest,
+    eligibleAtMs,
+    checkedAtMs: _,
+    stale: _stale,
+    ...told
+  } = check;
+  if (unheld === undefined || staleness === undefined || asks === undefined || asks.breaking || asks.unread) return {};
+  const [name = '', kind] = key.split(' ');
+  const opens = windowOfLabel.parse(unheld.window ?? '');
+  const checked: CheckedContainer = {
+    ...told,
+    id: '',
+    name,
+    ...(kind === 'service' && { kind }),
+    ...{ image, reference: image, successorReference: image, imageId, status: staleness, eligibleAtMs },
+    ...{ digest: undefined, latestImageId: undefined, error: undefined, failedVersion: undefined },
+    latestDigest: parseDigest(latestDigest),
+    pullDigest: parseDigest(digest ?? latestDigest),
+    unrestrained: { ...unheld, approval: asks, window: opens },
+  };
+  return { checked };
+}
 
 /** Reads a record of the file. Undefined for any other value. */
 export function readStoredCheck(value: unknown): StoredCheck | undefined {
@@ -320,7 +421,7 @@ export function readStoredCheck(value: unknown): StoredCheck | undefined {
   const isVerdict =
     isOneOf(stalenesses, staleness) && typeof stale === 'boolean' && typeof updateAvailable === 'boolean';
   if (!isVerdict || !isText(reason) || !isText(latestDigest) || !isTime(checkedAtMs)) return undefined;
-  const { candidateKind, change, hold } = check;
+  const { candidateKind, change, hold, holdBecause } = check;
   const own = { staleness, stale, updateAvailable, reason, latestDigest, checkedAtMs };
   return {
     key,
@@ -333,7 +434,27 @@ export function readStoredCheck(value: unknown): StoredCheck | undefined {
       ...only(check, ['eligibleAtMs', 'retryAtMs', 'releasedAtMs', 'downloadBytes'], isTime),
       ...(isOneOf(candidateKinds, candidateKind) && { candidateKind }),
       ...(isOneOf(versionChanges, change) && { change }),
-      ...(isOneOf([...heldBecause, ...unknownBecause], hold) && { hold }),
+      ...(isOneOf(holds, hold) && { hold }),
+      ...(isOneOf(['breaking', 'unread'], holdBecause) && { holdBecause }),
+    },
+    ...readUnheld(value['unheld']),
+  };
+}
+
+const holds = [...heldBecause, ...unknownBecause];
+
+function readUnheld(value: unknown): Pick<StoredCheck, 'unheld'> {
+  if (!isJsonObject(value)) return {};
+  const { status, reason, approval: asks, window: opens, hold, eligibleAtMs } = value;
+  if (!isOneOf(stalenesses, status) || !isText(reason) || !isText(asks)) return {};
+  return {
+    unheld: {
+      status,
+      reason,
+      approval: asks,
+      eligibleAtMs: isTime(eligibleAtMs) ? eligibleAtMs : undefined,
+      ...(isText(opens) && { window: opens }),
+      ...(isOneOf(holds, hold) && { hold }),
     },
   };
 }

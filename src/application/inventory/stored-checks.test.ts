@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { digestOf, idOf } from '../../../test/support/scene/builders.ts';
 import { checkedContainer } from '../../../test/support/scene/fake-application.ts';
+import type { CheckedContainer } from '../check/checked-container.ts';
 import { createLastChecks, compactChecks, readStoredCheck, type StoredCheck } from './last-checks.ts';
 
 const held = checkedContainer('web', {
@@ -48,6 +49,51 @@ describe('the checks of an earlier process', () => {
     expect(other.of({ ...tracked, imageId: digestOf('other') }).checkedAtMs).toBeUndefined();
   });
 
+  test('the last record of a container counts, also where another process has written it since', () => {
+    const [first] = kept();
+    const later: StoredCheck = { ...first!, check: { ...first!.check, hold: 'skipped', checkedAtMs: 2000 } };
+    const checks = createLastChecks();
+    expect(checks.restore([first!, later])).toBe(true);
+    expect(checks.of(tracked)).toMatchObject({ hold: 'skipped' });
+    expect(checks.restore([first!, later])).toBe(false);
+    expect(checks.restore([first!, later, { ...later, check: { ...later.check, hold: 'snoozed' } }])).toBe(true);
+    expect(checks.of(tracked)).toMatchObject({ hold: 'snoozed' });
+  });
+
+  test('what this process writes is not read back as news', () => {
+    const written: StoredCheck[] = [];
+    const checks = createLastChecks((changed) => void written.push(...changed));
+    const [container] = [{ ...held, unrestrained }];
+    checks.noteChecked([container], 1234);
+    checks.reconsider(skipped);
+    const read = written.flatMap((one) => readStoredCheck(JSON.parse(JSON.stringify(one))) ?? []);
+    expect(checks.restore(read)).toBe(false);
+  });
+
+  test('a decision is kept, and applies after a restart as before it', () => {
+    const written: StoredCheck[] = [];
+    const before = createLastChecks((changed) => void written.push(...changed));
+    before.noteChecked([{ ...held, unrestrained }], 1234);
+    expect(before.reconsider(skipped)).toBe(true);
+    expect(before.reconsider(skipped)).toBe(false);
+    const checks = createLastChecks();
+    checks.restore(written.flatMap((one) => readStoredCheck(JSON.parse(JSON.stringify(one))) ?? []));
+    expect(checks.of(tracked)).toEqual(before.of(tracked));
+    expect(checks.of(tracked)).toMatchObject({ hold: 'skipped', reason: 'Skipped' });
+    checks.reconsider(released);
+    expect(checks.of(tracked)).toMatchObject({ staleness: 'stale', reason: 'Newer', candidate: 'web:2' });
+    expect(checks.of(tracked).hold).toBeUndefined();
+  });
+
+  test('a window that containers wait for is known after a restart', () => {
+    const written: StoredCheck[] = [];
+    const waiting = { ...held, hold: 'window', eligibleAtMs: 9000, unrestrained } as const;
+    createLastChecks((changed) => void written.push(...changed)).noteChecked([waiting], 1234);
+    const checks = createLastChecks();
+    checks.restore(written.flatMap((one) => readStoredCheck(JSON.parse(JSON.stringify(one))) ?? []));
+    expect(checks.opensAfter(5000)).toEqual({ atMs: 9000, names: ['web'] });
+  });
+
   test('an update is kept too', () => {
     const written: StoredCheck[] = [];
     const checks = createLastChecks((changed) => void written.push(...changed));
@@ -76,6 +122,21 @@ describe('the checks of an earlier process', () => {
     expect(readStoredCheck(strange)?.check).toEqual(check);
   });
 });
+
+const unrestrained = {
+  approval: { from: 'major', breaking: false, unread: false },
+  window: undefined,
+  status: 'stale',
+  reason: 'Newer',
+  eligibleAtMs: undefined,
+} as const;
+
+const skipped = (one: CheckedContainer): CheckedContainer => ({ ...one, hold: 'skipped', reason: 'Skipped' });
+
+function released(one: CheckedContainer): CheckedContainer {
+  const { hold: _, unrestrained: known, ...rest } = one;
+  return { ...rest, ...known, updateAvailable: true };
+}
 
 const updatedOutcome = {
   name: 'web',

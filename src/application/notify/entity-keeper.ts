@@ -15,7 +15,7 @@ import type { Inventory } from '../../domain/inventory.ts';
 import type { Clock, Log } from '../../domain/outside/outside.ts';
 import { isLeftForAutoRemove } from '../../domain/plan/replacement.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import { sentence } from '../../domain/text/printable.ts';
+import { sentence } from '../../domain/text/words.ts';
 import type { Application } from '../application.ts';
 
 type EntityKeeperParts = {

@@ -107,7 +107,8 @@ function hasEnded({ untilMs }: Decision, nowMs: number): boolean {
 }
 
 /**
- * Why a newer image waits. `failed`: this version failed in this container. `went-back`: a person went back from it.
+ * Why a newer image waits. `failed`: this version failed in this container. `failed-elsewhere`: it failed in another
+ * container of the same image. `went-back`: a person went back from it.
  * `approval`: it waits for a person. `notes`: its release notes are to be read first.
  * `window`: its window is closed, or cannot be read. `wave`: engines of earlier waves have not proven it. `own-way`: the
  * engine cannot be reached without this container. `not-replaceable`: an update would leave this container as it is, for
@@ -116,6 +117,7 @@ function hasEnded({ untilMs }: Decision, nowMs: number): boolean {
  */
 export const heldBecause = [
   'failed',
+  'failed-elsewhere',
   'went-back',
   'cooldown',
   'monitor-only',

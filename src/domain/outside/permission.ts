@@ -1,4 +1,4 @@
-import { sentence } from '../text/printable.ts';
+import { sentence } from '../text/words.ts';
 
 /**
  * A call of the engine that an update makes, and that a proxy before the engine or a plugin of it may forbid. Its name

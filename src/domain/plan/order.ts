@@ -171,7 +171,8 @@ export function withCanaries(plan: UpdatePlan, { canary }: Pick<ServiceSettings,
 
 /**
  * Why stale containers wait, by id: another container of a group with a canary has the same new version marked as
- * failed. Otherwise each run would try a version that is known to be bad in yet another container.
+ * failed. Otherwise each run would try a version that is known to be bad in yet another container. A person who goes
+ * back from a version in one container says nothing about the others.
  */
 export function failedInAnother(
   checked: readonly CheckedVersion[],
@@ -179,8 +180,7 @@ export function failedInAnother(
 ): ReadonlyMap<string, string> {
   const reasons = new Map<string, string>();
   if (!canary) return reasons;
-  const hasFailed = ({ status, hold }: CheckedVersion) =>
-    status === 'held' && (hold === 'failed' || hold === 'went-back');
+  const hasFailed = ({ status, hold }: CheckedVersion) => status === 'held' && hold === 'failed';
   const going = checked.filter((one) => one.status === 'stale' || hasFailed(one));
   const byVersion = new Map<string, CheckedVersion[]>();
   for (const one of going) {

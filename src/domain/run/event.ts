@@ -119,7 +119,9 @@ type OneEvent =
   | { readonly kind: 'engine_unreachable'; readonly error: string; readonly atMs: number }
   | { readonly kind: 'engine_reachable'; readonly atMs: number }
   /** Release notes were read after a check, so that a reader of the containers may find more now. */
-  | { readonly kind: 'notes_read'; readonly atMs: number };
+  | { readonly kind: 'notes_read'; readonly atMs: number }
+  /** A person has decided, or another process has checked, so that a reader of the containers finds other states. */
+  | { readonly kind: 'results_changed'; readonly atMs: number };
 
 /** The kind of reason of a verdict, its times and its versions. Absent values are unknown. */
 export type CheckedFacts = {

@@ -249,7 +249,11 @@ export type Request = {
 };
 
 /** Without a trigger: `command`. */
-export type CheckRequest = Request & Partial<Origin>;
+export type CheckRequest = Request &
+  Partial<Origin> & {
+    /** With the verdicts of a scheduled run: a version in its cooldown is held back. */
+    readonly asScheduled?: boolean;
+  };
 
 export type UpdateRequest = Request &
   Origin & {

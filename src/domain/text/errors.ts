@@ -1,4 +1,4 @@
-import { sentence } from './printable.ts';
+import { sentence } from './words.ts';
 
 /**
  * The closed list of causes outside our code. An error that is not a `ServiceError` is a bug: users read

@@ -63,8 +63,3 @@ function escape(character: string): string {
   if (hex.length <= 2) return `\\x${hex.padStart(2, '0')}`;
   return hex.length <= 4 ? `\\u${hex.padStart(4, '0')}` : `\\u{${hex}}`;
 }
-
-/** A clause with a capital letter. */
-export function sentence(clause: string): string {
-  return clause.slice(0, 1).toUpperCase() + clause.slice(1);
-}

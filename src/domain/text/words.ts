@@ -12,6 +12,7 @@ const unchecked = 'not checked yet';
 /** Why a newer version is held back, or why nothing is known. */
 const hold = {
   failed: 'failed; back on the old version',
+  'failed-elsewhere': 'failed in another container',
   'went-back': 'went back',
   approval: 'waits for your approval',
   notes: 'waits for its release notes',
@@ -84,3 +85,12 @@ function listed(words: Readonly<Record<string, string>>): string {
     .map(([value, word]) => `${value}: ${word}`)
     .join('; ');
 }
+
+/** A clause with a capital letter, unless it begins with a name, such as `v1.2`, `registry.test` or `web:`. */
+export function sentence(clause: string): string {
+  const [first = ''] = clause;
+  return isName.test(clause) ? clause : first.toUpperCase() + clause.slice(first.length);
+}
+
+/** No word of a sentence has one of these signs within it, or a colon behind it. */
+const isName = /^[^\s,;]*(?:[\d/\\@_+]|[.:][^\s,;.]|:(?:\s|$))/;

@@ -1,5 +1,5 @@
 import type { ContainerStore } from './state/containers/container-store.ts';
-import { withPeriod, plural, when, capitalized } from './state/words.ts';
+import { withPeriod, plural, when } from './state/words.ts';
 import { readPlan, type PlannedStep } from './state/documents/status.ts';
 import { objectOf, objectsOf, textOf } from './state/documents/reading.ts';
 import { reasonOf, containerParameters, type SendRequest } from './transport/client.ts';
@@ -256,7 +256,7 @@ function createDecisionActions({ ask, fleet, context, refresh, plan, begin }: De
 }
 
 function named(one: WatchedContainer): string {
-  return capitalized(`${newVersionOf(one)} of ${one.name}`);
+  return `${one.latestVersion || 'The new version'} of ${one.name}`;
 }
 
 /** The service answers 409 if the container waits for another version than the one on the page. */

@@ -76,6 +76,7 @@ export function createEventHandler(parts: EventHandlerParts): EventHandler {
       case 'engine_unreachable':
       case 'engine_reachable':
       case 'notes_read':
+      case 'results_changed':
         return refresh();
       case 'scan_failed':
         notice(withPeriod(`The ${isOfCheck(data) ? 'check' : 'run'} failed: ${textOf(data['error'])}`));

@@ -107,7 +107,7 @@ describe('check()', () => {
   test('hands names and images to the service', async () => {
     const { application } = await run(['check', 'web', '/db', '--image', 'nginx'], checkReport([web]));
     expect(application.asked).toEqual([
-      ['check', { images: ['nginx'], containers: ['web', 'db'], engines: [], forgiving: true }],
+      ['check', { images: ['nginx'], containers: ['web', 'db'], engines: [], asScheduled: true, forgiving: true }],
     ]);
   });
 

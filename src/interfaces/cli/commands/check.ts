@@ -32,7 +32,7 @@ async function watchedCheck({ application, settings, terminal, clock, signal }: 
     : undefined;
   try {
     const forgiving = application.engines === undefined;
-    return await application.check({ images, containers, engines, forgiving }, signal);
+    return await application.check({ images, containers, engines, forgiving, asScheduled: true }, signal);
   } finally {
     table?.end();
   }

@@ -69,6 +69,7 @@ const eventWordings: Readonly<Record<string, Telling>> = {
   },
   engine_reachable: { say: (data) => `${textOf(data, 'engine')} can be reached again`, colour: 'green' },
   notes_read: { say: () => 'Release notes were read', colour: 'plain' },
+  results_changed: { say: () => 'The states of containers have changed', colour: 'plain' },
   image_cleanup: {
     say: ({ images }) => `Old images removed: ${Array.isArray(images) ? images.length : 0}`,
     colour: 'plain',

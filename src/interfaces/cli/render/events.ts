@@ -122,6 +122,8 @@ function say(event: ServiceEvent): readonly [Level, string] | undefined {
       return ['warn', `${event.engine ?? 'The engine'} cannot be reached: ${event.error}`];
     case 'notes_read':
       return ['debug', 'Release notes were read'];
+    case 'results_changed':
+      return ['debug', 'The states of containers have changed'];
     case 'engine_reachable':
       return ['info', `${event.engine ?? 'The engine'} can be reached again`];
   }

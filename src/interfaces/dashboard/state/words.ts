@@ -1,3 +1,5 @@
+import { sentence } from '../../../domain/text/words.ts';
+
 /** `3 containers` */
 export function plural(count: number, one: string): string {
   return `${count} ${one}${count === 1 ? '' : 's'}`;
@@ -8,9 +10,9 @@ export function joinedWords(words: readonly string[]): string {
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 }
 
+/** A word or sentence with a capital letter. Names keep their case. */
 export function capitalized(text: string): string {
-  const [first = ''] = text;
-  return first.toUpperCase() + text.slice(first.length);
+  return sentence(text);
 }
 
 /** A sentence within another one. Names and abbreviations keep their first letter. */

@@ -271,6 +271,7 @@ function payloadOf(event: ServiceEvent, options: RunOptions): object | undefined
       return { error: event.error };
     case 'engine_reachable':
     case 'notes_read':
+    case 'results_changed':
       return {};
     case 'scan_skipped':
     case 'containers_selected':

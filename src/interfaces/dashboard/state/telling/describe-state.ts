@@ -166,6 +166,8 @@ function tellHeld(one: WatchedContainer, nowMs: number): DescribedState {
       return held('eye', capitalized(words.hold['monitor-only']));
     case 'own-way':
       return { ...held('eye', capitalized(words.hold['own-way'])), why: sentence(one) };
+    case 'failed-elsewhere':
+      return { ...held('clock', capitalized(words.hold['failed-elsewhere'])), why: sentence(one) };
     case 'not-replaceable':
       return { ...held('eye', capitalized(words.hold['not-replaceable'])), why: sentence(one) };
     case 'no-pull':

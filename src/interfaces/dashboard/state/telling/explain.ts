@@ -41,13 +41,10 @@ export function explain(
     case 'snooze':
       return [...decided(one, nowMs, reason), 'It is offered again then; a newer version at once.'];
     case 'lock':
-      return [reason, 'It is not applied before it is signed.'];
+      return one.hold === 'unsigned' ? [reason, 'It is not applied before it is signed.'] : [reason];
     case 'eye':
-      return [
-        one.hold === 'no-pull'
-          ? 'No registry is asked about its image.'
-          : 'Newer images are reported, and never applied on their own.',
-      ];
+      if (one.hold === 'no-pull') return ['No registry is asked about its image.'];
+      return one.hold === 'monitor-only' ? ['Newer images are reported, and never applied on their own.'] : [reason];
     case 'clock':
       if (told.group === 'unchecked') return ['Nothing is known about newer images yet.'];
       return one.hold === 'window' && one.eligibleAtMs !== undefined
@@ -120,11 +117,14 @@ function decided({ decision }: WatchedContainer, nowMs: number, otherwise = ''):
 
 function rolledBack({ last, latestVersion, reason }: WatchedContainer, nowMs: number): readonly string[] {
   if (last === undefined) return [withNoBreakSpaces(withPeriod(capitalized(reason)))];
-  const to = last.to || latestVersion || 'the new version';
+  const to = last.to || latestVersion;
   const at = last.atMs === undefined ? 'Lately' : capitalized(when(last.atMs, nowMs));
-  const story = `${at}: ${to} was started. ${withPeriod(capitalized(last.reason))} The old container is back.`;
+  const story = `${at}: ${to || 'the new version'} was started. ${withPeriod(capitalized(last.reason))} The old container is back.`;
   const down = last.downtimeMs === undefined ? '' : `It was down for ${preciseDuration(last.downtimeMs)}. `;
-  return [withNoBreakSpaces(story), `${down}${capitalized(to)} is not tried again on its own; a newer version is.`];
+  return [
+    withNoBreakSpaces(story),
+    `${down}${to || 'The new version'} is not tried again on its own; a newer version is.`,
+  ];
 }
 
 /** The paragraphs about a version that a person has rolled back. */
