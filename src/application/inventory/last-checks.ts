@@ -114,23 +114,21 @@ export function createLastChecks(
     holdElsewhere();
   }
 
-  /** The next run would not try the failed version in another container either. */
+  /** The next run would not try a failed version in another container either. */
   function holdElsewhere(): void {
-    const checked = [...byName.values()].flatMap((known) => known.checked ?? []);
-    const reasons = failedInAnother(checked, settings);
-    const held = checked.flatMap((one): NewResult[] => {
-      const reason = reasons.get(one.id);
-      const key = entryKeyOf(one);
+    const versions = [...byName].flatMap(([key, { check, checked }]) => {
+      const { staleness: status, hold, candidateDigest: digest, latestDigest } = check;
+      const isCanary = checked?.isCanary && { isCanary: checked.isCanary };
+      const [name = ''] = key.split(' ');
+      const digests = { pullDigest: parseDigest(digest ?? latestDigest), latestDigest: parseDigest(latestDigest) };
+      return status === undefined ? [] : [{ id: key, name, status, hold, ...isCanary, ...digests }];
+    });
+    const held = [...failedInAnother(versions, settings)].flatMap(([key, reason]): NewResult[] => {
       const known = byName.get(key);
-      if (reason === undefined || known === undefined) return [];
-      const now = refused(one, { reason, isDeferred: true });
-      return [
-        {
-          key,
-          ids: [one.id],
-          known: { ...known, checked: now, check: checkOf(now, known.check, known.check.checkedAtMs) },
-        },
-      ];
+      if (known?.checked === undefined) return [];
+      const now = refused(known.checked, { reason, isDeferred: true });
+      const check = checkOf(now, known.check, known.check.checkedAtMs);
+      return [{ key, ids: byId.has(now.id) ? [now.id] : [], known: { ...known, checked: now, check } }];
     });
     if (held.length > 0) set(held);
   }
@@ -152,6 +150,7 @@ export function createLastChecks(
   return {
     restore(stored) {
       const taken = new Set<string>();
+      let hasFailed = false;
       for (const record of compactChecks(stored)) {
         const { key, ...known } = record;
         const text = JSON.stringify(record);
@@ -165,11 +164,13 @@ export function createLastChecks(
           continue;
         putNewest(byName, key, { ...known, ...restoredFrom(record) }, maxRemembered);
         taken.add(key);
+        hasFailed ||= known.check.hold === 'failed';
       }
       if (taken.size === 0) return false;
       revision += 1;
       for (const [id, { checked }] of byId)
         if (checked !== undefined && taken.has(entryKeyOf(checked))) byId.delete(id);
+      if (hasFailed) holdElsewhere();
       return true;
     },
     noteChecked(containers, atMs) {

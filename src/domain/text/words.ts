@@ -66,11 +66,23 @@ const phase = {
  * The word of each state, for page, terminal, API descriptions and messages: one word for one thing. `docs/words.md`
  * explains each, and a test compares the two. A word may be followed by a version, a time or a reason.
  */
-export const words = { verdict, unchecked, hold, outcome, unfinished, phase, backOn, counted, listed } as const;
+export const words = { verdict, unchecked, hold, outcome, unfinished, phase, backOn, waits, counted, listed } as const;
 
 /** The word for a failed version in a container that runs another one: `failed; back on 1.32.5`. */
 function backOn(version: string | undefined): string {
   return version === undefined || version === '' ? hold.failed : `failed; back on ${version}`;
+}
+
+/** The word for a check with a kind of reason: `too young`, `went back to 1.32.5`. `version` is the one that runs. */
+function waits(status: keyof typeof verdict, because: string | undefined, version = ''): string {
+  if (status === 'unknown') return because === 'no-pull' ? hold['no-pull'] : verdict.unknown;
+  if (status !== 'held' || because === undefined || !isHold(because)) return verdict[status];
+  if (because === 'failed') return backOn(version);
+  return because === 'went-back' && version !== '' ? `${hold[because]} to ${version}` : hold[because];
+}
+
+function isHold(text: string): text is keyof typeof hold {
+  return Object.hasOwn(hold, text);
 }
 
 /** `2 updates ready`, `3 up to date` */

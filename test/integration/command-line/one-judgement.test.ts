@@ -47,12 +47,12 @@ describeInLab('check, plan, update, lists and the API', (lab) => {
       expect(await upkeep('update', 'bad')).toMatchObject({ code: 1 });
 
       const wanted = {
-        removes: 'held back',
-        paused: 'held back',
-        borrows: 'held back',
-        watched: 'held back',
-        asks: 'held back',
-        bad: 'held back',
+        removes: 'not replaced by an update',
+        paused: 'not replaced by an update',
+        borrows: 'not replaced by an update',
+        watched: 'monitored only',
+        asks: 'waits for your approval',
+        bad: 'failed; back on v1',
         pinned: 'pinned to a digest',
         fine: 'up to date',
       };

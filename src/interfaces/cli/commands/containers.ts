@@ -24,6 +24,7 @@ import {
   ageCell,
   imageChange,
   versionCell,
+  wordingOfCheck,
   type Wording,
 } from '../context/wording.ts';
 
@@ -174,7 +175,7 @@ function watchedRow({ finding, ...container }: ContainerView, nowMs: number): re
   const row = {
     name: shownName(container),
     image: imageChange(container.image, isNewer ? container.candidate : undefined),
-    state: wordingOf(finding),
+    state: wordingOf(finding, container.version),
     version: versionCell({ from: container.version, to: container.latestVersion }),
     age: ageCell(isNewer ? container.releasedAtMs : undefined, nowMs),
     reason: isPlain(finding) ? remarkOf(container.reason) : container.reason,
@@ -203,10 +204,10 @@ const toldWording = {
   held: statusWording.held,
 } as const;
 
-function wordingOf(finding: Finding): Wording {
+function wordingOf(finding: Finding, version?: string): Wording {
   switch (finding.kind) {
     case 'checked':
-      return statusWording[finding.status];
+      return wordingOfCheck(finding.status, { ...finding, version });
     case 'told':
       return toldWording[finding.status];
     case 'unfinished':
@@ -219,6 +220,7 @@ function wordingOf(finding: Finding): Wording {
 /** In the order of the wordings. */
 function urgencyOf(finding: Finding): number {
   const texts = [...Object.values(unfinishedWording), ...Object.values(statusWording)].map(({ text }) => text);
-  const found = texts.indexOf(wordingOf(finding).text);
+  const { text } = finding.kind === 'checked' ? statusWording[finding.status] : wordingOf(finding);
+  const found = texts.indexOf(text);
   return found === -1 ? texts.length : found;
 }

@@ -119,7 +119,7 @@ export type ContainerView = {
 
 /** `told`: reported by a service without verdicts, which only knows whether there is an update. */
 export type Finding =
-  | { readonly kind: 'checked'; readonly status: Staleness }
+  | { readonly kind: 'checked'; readonly status: Staleness; readonly hold?: string; readonly eligibleAtMs?: number }
   | { readonly kind: 'told'; readonly status: 'stale' | 'held' | 'nothing found' }
   | { readonly kind: 'unfinished'; readonly state: UnfinishedUpdate['state'] }
   | { readonly kind: 'unchecked' };

@@ -35,7 +35,11 @@ function readUnfinished(entry: JsonObject): ContainerView {
 
 function readFinding(entry: JsonObject): Finding {
   const verdict = rawTextOf(entry, 'verdict');
-  if (isStaleness(verdict)) return { kind: 'checked', status: verdict };
+  if (isStaleness(verdict)) {
+    const [hold, eligibleAtMs] = [rawTextOf(entry, 'hold'), Date.parse(rawTextOf(entry, 'eligible_at'))];
+    const time = Number.isNaN(eligibleAtMs) ? {} : { eligibleAtMs };
+    return { kind: 'checked', status: verdict, ...(hold !== '' && { hold }), ...time };
+  }
   if (entry['stale'] === true) return { kind: 'told', status: 'stale' };
   if (entry['update_available'] === true) return { kind: 'told', status: 'held' };
   return typeof entry['checked_at'] === 'string' ? { kind: 'told', status: 'nothing found' } : { kind: 'unchecked' };

@@ -1,4 +1,4 @@
-import { formatDuration } from '../../../domain/text/duration.ts';
+import { formatDuration, printTime } from '../../../domain/text/duration.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { TaskProgress } from '../../../domain/container/swarm-service.ts';
 import { words } from '../../../domain/text/words.ts';
@@ -40,6 +40,20 @@ function inColours<Kind extends string>(
   return Object.fromEntries(wordings) as Readonly<Record<Kind, Wording>>;
 }
 
+type Waiting = {
+  readonly hold?: string | undefined;
+  readonly eligibleAtMs?: number | undefined;
+  /** The one that runs. */
+  readonly version?: string | undefined;
+};
+
+/** The wording of a check, with the kind of reason where there is one. */
+export function wordingOfCheck(status: Staleness, { hold, eligibleAtMs, version = '' }: Waiting): Wording {
+  const text = words.waits(status, hold, printable(version, 40));
+  const opens = hold === 'window' && eligibleAtMs !== undefined ? ` ${printTime(eligibleAtMs)}` : '';
+  return { text: text + opens, style: statusWording[status].style };
+}
+
 /** The result of a container in a run: with the word of `upkeep check` if the run had no reason to change it. */
 export function wordOf({ outcome, verdict }: RunResult): RunWord {
   if (outcome === 'skipped' || outcome === 'deferred') return verdict === 'held' ? 'held' : outcome;
@@ -47,8 +61,9 @@ export function wordOf({ outcome, verdict }: RunResult): RunWord {
 }
 
 /** The same with the version that the container is back on, if it is known: `failed; back on 1.32.5`. */
-export function sayResult({ from = '', to = '', ...result }: RunResult & Versions): Wording {
+export function sayResult({ from = '', to = '', hold, ...result }: RunResult & Versions & Waiting): Wording {
   const word = wordOf(result);
+  if (word === 'held') return wordingOfCheck('held', { hold, version: from });
   const { text, style } = runWording[word];
   if (word === 'rolled_back' && from !== '') return { text: words.backOn(printable(from, 40)), style };
   return word === 'went_back' && to !== '' ? { text: `went back to ${printable(to, 40)}`, style } : { text, style };
@@ -70,8 +85,8 @@ export const runWording = {
 type RunWord = keyof typeof runWording;
 
 /** The wording of a status in an event. */
-export function wordingOfStatus(status: string): Wording {
-  return isStaleness(status) ? statusWording[status] : { text: printable(status, 40), style: 'plain' };
+export function wordingOfStatus(status: string, waiting: Waiting = {}): Wording {
+  return isStaleness(status) ? wordingOfCheck(status, waiting) : { text: printable(status, 40), style: 'plain' };
 }
 
 /** The wording of an outcome in an answer of a service. */

@@ -15,6 +15,7 @@ import {
   ageCell,
   imageChange,
   versionCell,
+  wordingOfCheck,
   type Wording,
 } from '../context/wording.ts';
 import type { Table } from '../terminal/table.ts';
@@ -57,7 +58,7 @@ export function checkTable(
     ...maxUrgentFirst(checked, statusWording, ({ status }) => status).map((container) => ({
       name: shownName(container),
       image: imageChange(container.image, container.candidate),
-      state: statusWording[container.status],
+      state: wordingOfCheck(container.status, container),
       version: versionCell({ from: container.version, to: container.latestVersion }),
       age: ageCell(container.updateAvailable ? container.releasedAtMs : undefined, nowMs),
       reason: reasonOfCheck(container),

@@ -16,7 +16,7 @@ import {
   type Versions,
 } from '../context/wording.ts';
 import { formatDuration } from '../../../domain/text/duration.ts';
-import type { ServiceEvent, PullProgress } from '../../../domain/run/event.ts';
+import type { CheckedFacts, ServiceEvent, PullProgress } from '../../../domain/run/event.ts';
 import { fleetKeyOf, shownName, type OutcomeKind, type UpdatePhase } from '../../../domain/run/session.ts';
 import type { TaskProgress } from '../../../domain/container/swarm-service.ts';
 
@@ -113,7 +113,7 @@ export function createRunView(clock: Clock): RunView {
         const { reason, status, checked } = event;
         const version = versionCell({ from: checked?.version, to: checked?.latestVersion });
         const image = imageChange(event.image, checked?.candidate);
-        change(key, { image, reason, version, state: { kind: 'checked', status } });
+        change(key, { image, reason, version, state: { kind: 'checked', status, checked } });
       }
       if (event.kind === 'update_started') {
         const image = imageChange(event.formerImage ?? event.image, event.image);
@@ -154,7 +154,7 @@ type Row = { readonly image: string; readonly version: Cell; readonly state: Row
 
 type RowState =
   | { readonly kind: 'waiting' }
-  | { readonly kind: 'checked'; readonly status: string }
+  | { readonly kind: 'checked'; readonly status: string; readonly checked: CheckedFacts | undefined }
   | {
       readonly kind: 'busy';
       readonly phase: UpdatePhase;
@@ -180,7 +180,7 @@ function stateCell(state: RowState, nowMs: number): Cell {
     case 'waiting':
       return { text: 'waits for its turn', style: 'grey' };
     case 'checked':
-      return wordingOfStatus(state.status);
+      return wordingOfStatus(state.status, state.checked);
     case 'busy':
       return {
         text: `${words.phase[state.phase]}${detailOf(state, nowMs)}`,

@@ -1,0 +1,173 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { readDetails } from '../../../src/interfaces/dashboard/state/documents/container.ts';
+import { describeState } from '../../../src/interfaces/dashboard/state/telling/describe-state.ts';
+import { words } from '../../../src/domain/text/words.ts';
+import { describeInLab } from '../../lab/describe-in-lab.ts';
+import { catalogue } from '../../lab/registry/catalogue.ts';
+import { runUpkeep, startUpkeep } from '../../support/scene/run-upkeep.ts';
+import { effectsScene } from '../effects/scene.ts';
+
+/** The word and the API values of each container, after the commands of `settle`. */
+const states = {
+  fine: [words.verdict.fresh, 'fresh'],
+  ready: [words.verdict.stale, 'stale'],
+  bad: [words.backOn('v1'), 'held', 'failed'],
+  like: [words.hold['failed-elsewhere'], 'held', 'failed-elsewhere'],
+  also: [words.hold['failed-elsewhere'], 'held', 'failed-elsewhere'],
+  back: ['went back to v1', 'held', 'went-back'],
+  asks: [words.hold.approval, 'held', 'approval'],
+  young: [words.hold.cooldown, 'held', 'cooldown'],
+  shut: [words.hold.window, 'held', 'window'],
+  skips: [words.hold.skipped, 'held', 'skipped'],
+  naps: [words.hold.snoozed, 'held', 'snoozed'],
+  plain: [words.hold.unsigned, 'held', 'unsigned'],
+  watched: [words.hold['monitor-only'], 'held', 'monitor-only'],
+  removes: [words.hold['not-replaceable'], 'held', 'not-replaceable'],
+  pinned: [words.verdict.pinned, 'pinned'],
+  mine: [words.verdict.local, 'local'],
+  lost: [words.verdict.unknown, 'unknown', 'unreachable'],
+  gone: [words.verdict.unknown, 'unknown', 'not-found'],
+  mute: [words.hold['no-pull'], 'unknown', 'no-pull'],
+} as const;
+
+type Name = keyof typeof states;
+
+describeInLab('every state', (lab) => {
+  const { engine, registry } = lab;
+  const { run, stale, push, image } = effectsScene(lab, 'every-state');
+  let folder = '';
+  beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'every-state-'))));
+  afterEach(async () => {
+    await engine.clear();
+    rmSync(folder, { recursive: true });
+  });
+
+  const env = () => ({
+    UPKEEP_STATE_DIR: folder,
+    DOCKER_HOST: `unix://${engine.socket}`,
+    UPKEEP_HEALTH_WINDOW: '1s',
+    UPKEEP_HTTP_API_ENDPOINTS: 'containers,metrics,dashboard',
+    UPKEEP_HTTP_API_TOKEN: 'secret',
+    UPKEEP_HTTP_API_RATE_LIMIT: '100000',
+  });
+  const upkeep = async (...args: readonly string[]) => (await runUpkeep(args, { env: env() })).stdout;
+
+  async function serve() {
+    const service = startUpkeep(['run', '--http-api-host', '127.0.0.1', '--http-api-port', '18797'], { env: env() });
+    const stop = async () => {
+      service.child.kill('SIGTERM');
+      await service.ended;
+    };
+    onTestFinished(stop);
+    await service.seen('"listening"');
+    return { stop };
+  }
+
+  async function details(): Promise<Record<string, unknown>> {
+    const headers = { Authorization: 'Bearer secret' };
+    const answer = await fetch('http://127.0.0.1:18797/v1/containers/details', { headers });
+    return (await answer.json()) as Record<string, unknown>;
+  }
+
+  /** The word on the page, and the values of the API. */
+  async function told(): Promise<Readonly<Record<string, readonly unknown[]>>> {
+    const document = await details();
+    const entries = new Map((document['containers'] as Record<string, unknown>[]).map((one) => [one['name'], one]));
+    return Object.fromEntries(
+      readDetails(document).map((one) => {
+        const { verdict, hold } = entries.get(one.name) ?? {};
+        const { word } = describeState(one, undefined, Date.now());
+        return [one.name, [word.toLowerCase(), verdict, ...(hold === undefined ? [] : [hold])]];
+      }),
+    );
+  }
+
+  /** A time, or the version that is skipped, may stand beside the word on the page. */
+  const onPage = (names: readonly Name[]) =>
+    Object.fromEntries(
+      names.map((name) => [name, [expect.stringContaining(states[name][0]), ...states[name].slice(1)]]),
+    );
+
+  const inTerminal = (names: readonly Name[]) =>
+    Object.fromEntries(names.map((name) => [name, expect.stringMatching(new RegExp(`^${states[name][0]}`))]));
+
+  /** The words of a table, by container. */
+  function wordsOf(table: string): Readonly<Record<string, string>> {
+    const rows = table.split('\n').map((line) => /^([a-z]+) {2,}(\S+(?: \S+)*) {2,}/.exec(line));
+    return Object.fromEntries(rows.flatMap((row) => (row ? [[row[1] ?? '', row[2] ?? '']] : [])));
+  }
+
+  async function startContainers(): Promise<void> {
+    const labelled = (labels: Readonly<Record<string, string>>) => ({ config: { Labels: labels } });
+    const hour = (new Date().getUTCHours() + 12) % 24;
+    const window = `${String(hour).padStart(2, '0')}:00-${String(hour).padStart(2, '0')}:30`;
+    await run('fine');
+    for (const name of ['ready', 'back', 'skips', 'naps']) await stale(name);
+    for (const name of ['bad', 'like', 'also']) await stale(name, { next: catalogue.crash });
+    await stale('asks', labelled({ 'upkeep.approve': 'true' }));
+    const created = new Date().toISOString();
+    await stale('young', {
+      next: { ...catalogue['plain-v2'], created },
+      ...labelled({ 'upkeep.cooldown-delay': '10d' }),
+    });
+    await stale('shut', labelled({ 'upkeep.window': window }));
+    await stale('plain', labelled({ 'upkeep.verify': 'any' }));
+    await stale('watched', labelled({ 'upkeep.monitor-only': 'true' }));
+    await stale('removes', { config: { HostConfig: { AutoRemove: true } } });
+    const { digest } = await push('pinned', catalogue['plain-v1']);
+    const pinned = `${image('pinned').replace(/:stable$/, '')}@${digest}`;
+    await engine.pull(pinned);
+    await engine.run('pinned', pinned);
+    await engine.call('POST', '/commit?container=fine&repo=mine&tag=2.1', {});
+    await engine.run('mine', 'mine:2.1');
+    const tag = async (of: string, repo: string) =>
+      engine.call('POST', `/images/${encodeURIComponent(of)}/tag?repo=${encodeURIComponent(repo)}&tag=stable`);
+    await tag(image('fine'), '127.0.0.1:1/lost');
+    await engine.run('lost', '127.0.0.1:1/lost:stable');
+    await tag(image('fine'), `${registry.host}/every-state/gone`);
+    await engine.run('gone', image('gone'));
+    await run('mute', { old: catalogue['unlabelled-v1'], ...labelled({ 'upkeep.no-pull': 'true' }) });
+    await tag(image('mute'), 'kept');
+    await engine.call('DELETE', `/images/${encodeURIComponent(image('mute'))}`);
+  }
+
+  test(
+    'has the same word on the page, in check and containers, and in the API: after the command line, and after a restart',
+    { timeout: 240_000 },
+    async () => {
+      const names = Object.keys(states) as readonly Name[];
+      await startContainers();
+      const service = await serve();
+      await expect.poll(async () => (await told())['ready']?.[1], { timeout: 30_000 }).toBe('stale');
+
+      await upkeep('update', 'back', '--health-window', '1s');
+      await upkeep('rollback', 'back');
+      await upkeep('update', 'bad');
+      await upkeep('skip', 'skips');
+      await upkeep('snooze', 'naps');
+      await expect.poll(told, { timeout: 20_000 }).toEqual(onPage(names));
+      expect(wordsOf(await upkeep('check'))).toMatchObject(inTerminal(names));
+      expect(wordsOf(await upkeep('containers'))).toMatchObject(inTerminal(names));
+      expect(await told()).toEqual(onPage(names));
+
+      await upkeep('unskip', 'skips');
+      await expect.poll(async () => (await told())['skips']).toEqual([words.verdict.stale, 'stale']);
+      expect(wordsOf(await upkeep('containers'))['skips']).toBe(words.verdict.stale);
+      await upkeep('skip', 'skips');
+      await expect.poll(told, { timeout: 20_000 }).toEqual(onPage(names));
+
+      await service.stop();
+      await upkeep('unskip', 'naps');
+      const again = await serve();
+      const { naps: _, ...others } = onPage(names);
+      await expect.poll(told, { timeout: 20_000 }).toEqual({ ...others, naps: [words.verdict.stale, 'stale'] });
+      await run('unseen');
+      await expect.poll(async () => (await told())['unseen']?.[0]).toBe(words.unchecked);
+      expect(wordsOf(await upkeep('containers'))['unseen']).toBe(words.unchecked);
+      await again.stop();
+    },
+  );
+});
