@@ -30,7 +30,7 @@ import { createBackgroundRepairs, createRepairNews } from './recovery/background
 import { createListRepaired, createUpdateLock } from './update/session.ts';
 import { createEngineCache, type FollowOptions } from './inventory/engine-cache.ts';
 import { announceRun, createEventLog, createPublisher } from './events/event-log.ts';
-import { createHistory, eventsOf, readAgainMs, type HistoryEntry } from './events/history.ts';
+import { createHistory, eventsOf, type HistoryEntry } from './events/history.ts';
 import { createInventory, createUnwatched, createLastOutcomes } from './inventory/inventory.ts';
 import { createLastChecks, type StoredCheck } from './inventory/last-checks.ts';
 import { createServiceRecovery } from './swarm/follow-service.ts';
@@ -316,6 +316,9 @@ const endings = {
   over: ['info', 'An interrupted update was repaired'],
   open: ['warn', 'An interrupted update is not repaired yet'],
 } as const;
+
+/** Reading a shared file again costs one look at its size and time. */
+const readAgainMs = 1000;
 
 export type LifeOptions = FollowOptions & {
   /** Whether the process lives on after a run, so that repairs that wait for containers may go on beside others. */

@@ -154,7 +154,7 @@ function failuresIn(containers: readonly ContainerOutcome[]): readonly PastFailu
 const maxEntries = 500;
 
 /** Reading a shared file again costs one look at its size and time. */
-export const readAgainMs = 1000;
+const readAgainMs = 1000;
 
 /** The events of a run of another process, for listeners that have heard none of it. */
 export function eventsOf(run: HistoryEntry): readonly ServiceEvent[] {
