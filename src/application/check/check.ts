@@ -20,7 +20,6 @@ import {
   checkedFacts,
   withComposeStates,
   describeChecked,
-  refused,
   type JudgeOrder,
   type CheckedContainer,
 } from './checked-container.ts';
@@ -418,6 +417,19 @@ function unanswered(image: CheckSubject['image'], signal: AbortSignal | undefine
     { image },
     isLate ? 'check timed out' : 'check cancelled',
   );
+}
+
+/**
+ * A stale container that no plan replaces now. A decision or a window would not change that, so it is not judged again
+ * before the next check.
+ */
+function refused(
+  checked: CheckedContainer,
+  { reason, isDeferred }: { readonly reason: string; readonly isDeferred?: true },
+): CheckedContainer {
+  if (checked.status !== 'stale') return checked;
+  const { unrestrained: _, ...rest } = checked;
+  return { ...rest, status: 'held', hold: isDeferred === true ? 'failed-elsewhere' : 'not-replaceable', reason };
 }
 
 /** The status that a scheduled run would give to a version that this order finds ready. */

@@ -238,19 +238,6 @@ function notesOf(
   return notesSubjectOf(facts, source.kind === 'repository' ? source.tagForm : undefined);
 }
 
-/**
- * A stale container that no plan replaces now. A decision or a window would not change that, so it is not judged again
- * before the next check.
- */
-export function refused(
-  checked: CheckedContainer,
-  { reason, isDeferred }: { readonly reason: string; readonly isDeferred?: true },
-): CheckedContainer {
-  if (checked.status !== 'stale') return checked;
-  const { unrestrained: _, ...rest } = checked;
-  return { ...rest, status: 'held', hold: isDeferred === true ? 'failed-elsewhere' : 'not-replaceable', reason };
-}
-
 /** How the newer versions of one request are judged. */
 export type JudgeOrder = {
   readonly runId: string;

@@ -14,13 +14,7 @@ import { failedInAnother } from '../../domain/plan/order.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { approvalOfLabel, windowOfLabel } from '../../domain/settings/values/versions.ts';
 import { heldBecause, unknownBecause, type DecidedCandidate } from '../../domain/decision/decisions.ts';
-import {
-  candidateDigest,
-  otherDigest,
-  refused,
-  type CheckedContainer,
-  type UnheldVerdict,
-} from '../check/checked-container.ts';
+import { candidateDigest, otherDigest, type CheckedContainer, type UnheldVerdict } from '../check/checked-container.ts';
 import { freshReason, stalenesses } from '../../domain/check/verdict.ts';
 import { versionChanges } from '../../domain/image/image-labels.ts';
 import { isJsonObject } from '../../domain/text/json.ts';
@@ -126,7 +120,8 @@ export function createLastChecks(
     const held = [...failedInAnother(versions, settings)].flatMap(([key, reason]): NewResult[] => {
       const known = byName.get(key);
       if (known?.checked === undefined) return [];
-      const now = refused(known.checked, { reason, isDeferred: true });
+      const { unrestrained: _, ...checked } = known.checked;
+      const now: CheckedContainer = { ...checked, status: 'held', hold: 'failed-elsewhere', reason };
       const check = checkOf(now, known.check, known.check.checkedAtMs);
       return [{ key, ids: byId.has(now.id) ? [now.id] : [], known: { ...known, checked: now, check } }];
     });
