@@ -21,6 +21,8 @@ export type Behaviour = {
   readonly logLines?: readonly string[];
   /** Files that it writes at every start, by path. */
   readonly writes?: Readonly<Record<string, string>>;
+  /** A word that it adds to the markers of its writable volumes at every start. */
+  readonly marksVolumes?: string;
   /** Results of command lines in its shell. A command that is not listed is not found. */
   readonly commands?: Readonly<Record<string, CommandBehaviour>>;
   /** Ports on which it listens; default none. */

@@ -8,6 +8,7 @@ import type {
   MountPoint,
 } from '../../src/domain/container/container-settings.ts';
 import { formatPlatform, samePlatform, type Platform } from '../../src/domain/image/platform.ts';
+import { dataOrderLabel } from '../../src/domain/transaction/data-helper.ts';
 import { readCreateBody, type CreateBody } from './create-body.ts';
 import { findContainer, getImage, claimName, removeOrphanedVolumes, ensureVolume } from '../world/lookup.ts';
 import { plannedEndpoints, plannedMacs } from '../world/networks.ts';
@@ -64,7 +65,8 @@ function assemble(world: World, { id, name, image, config, hostConfig, endpoints
     id,
     name,
     imageId: image.id,
-    behaviour: image.behaviour,
+    // A shell as process 1 ignores the signal.
+    behaviour: dataOrderLabel in (config.Labels ?? {}) ? { ignoresTerm: true } : image.behaviour,
     createdAtMs: engineNowMs(world),
     config: { ...config, Hostname: hostnameOf(config, hostConfig, id), ...firstMac(macs, hostConfig) },
     hostConfig,

@@ -24,6 +24,7 @@ import {
   checkNamespaces,
 } from '../world/networks.ts';
 import type { CommandBehaviour } from '../base/behaviour.ts';
+import { dataHelperOf } from './data-helper.ts';
 import { isAlive } from '../../src/domain/container/container.ts';
 import { removeOrphanedVolumes } from '../world/lookup.ts';
 
@@ -184,9 +185,24 @@ function run(world: World, container: SandboxContainer): void {
   announceVolumes(world, 'mount', container);
   emitContainerEvent(world, 'start', container);
   watchHealth(world, container, process);
+  const helper = dataHelperOf(world, container);
+  if (helper !== undefined) {
+    helper.begin();
+    process.callOff.push(world.later.in(helper.tookMs, () => endProcess(world, container, helper.end())));
+    return;
+  }
+  writeToVolumes(world, container);
   const { exitsAfterMs, exitCode = 0 } = container.behaviour;
   if (exitsAfterMs === undefined) return;
   process.callOff.push(world.later.in(exitsAfterMs, () => endProcess(world, container, exitCode)));
+}
+
+function writeToVolumes({ volumes }: World, { behaviour, mounts }: SandboxContainer): void {
+  if (behaviour.marksVolumes === undefined) return;
+  for (const { point } of mounts) {
+    const volume = volumes.get(point.Name ?? '');
+    if (volume !== undefined && point.RW !== false) volume.marker += ` ${behaviour.marksVolumes}`;
+  }
 }
 
 /** A process that the restart policy starts keeps the previous `ended`, so waits last until its end. */

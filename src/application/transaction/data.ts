@@ -185,13 +185,17 @@ export async function restoreData(context: StepContext): Promise<Performed> {
     const killed = await engine.removeContainer(save.container.id);
     if (isFailure(killed)) return killed;
   }
+  const { copy } = dataVolumeNames({ leader: data.leader, transaction: transaction.id });
+  const volumes = await engine.listVolumes(`${dataOfLabel}=${transaction.id}`);
+  // A helper with this mount would create an empty volume.
+  if (volumes.every(({ name }) => name !== copy)) return { kind: 'no copy' };
   const helper = await createHelper(context, data, 'restore');
   if (helper.kind !== 'done') return helper;
   const run = await runHelper(context, helper.id, undefined);
   if (run.kind !== 'ended') return run.kind === 'late' ? { kind: 'unknown', message: 'it still runs' } : run;
   const { exitCode, log } = run;
   if (exitCode === 0) return { kind: 'done' };
-  if (exitCode === noCopyExitCode) return { kind: 'no copy' };
+  if (exitCode === noCopyExitCode) return { kind: 'never saved' };
   if (ownExitCodes.has(exitCode)) return refused(helperWords(log, exitCode));
   return { kind: 'unknown', message: `its helper ended with code ${exitCode}` };
 }

@@ -65,7 +65,8 @@ export function restoreData(facts: TransactionFacts): Decision | undefined {
     return old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart);
   });
   if (withdrawn !== undefined) return withdrawn;
-  if (isRestored(facts)) return undefined;
+  // A successor is started only after a complete save.
+  if (isRestored(facts) || memory.data.wasNeverSaved) return undefined;
   // The new version never ran, so the data are still the old ones.
   if (memory.data.hasNoCopy) return isChangeCertain(facts) ? { kind: 'stuck', fault: 'no-copy' } : undefined;
   const step: Step = { kind: 'restoreData' };
@@ -80,7 +81,9 @@ export function isRestorePending(facts: TransactionFacts): boolean {
   const { members, data, memory } = facts;
   const present = members.filter(({ old }) => old !== undefined);
   if (present.length === 0 || !present.every(isHeld)) return false;
-  const isSaveBegun = data?.save === undefined || data.save.startedAt !== '';
+  // A prune would have removed the stand-in of a `--rm` container too, so the helper was never created beside it.
+  const isNotMade = data?.save === undefined && present.some(({ isReplica, autoRemoves }) => isReplica && autoRemoves);
+  const isSaveBegun = data?.save === undefined ? !isNotMade : data.save.startedAt !== '';
   if (!isSaveBegun) return false;
   if (isChangeCertain(facts)) return true;
   const isAnnounced = present.every(({ old }) => old !== undefined && samePolicy(old.policy, noRestart));

@@ -187,7 +187,7 @@ function learned(memory: TransactionMemory, step: Step, world: World): Transacti
     case 'start':
       return note({ mayHaveStarted: true });
     case 'restoreData':
-      return note({ hasNoCopy: world.restore?.exitCode === 3 });
+      return note({ wasNeverSaved: world.restore?.exitCode === 3 });
     case 'clearData':
       return note({ isCleared: true });
     default:

@@ -210,6 +210,8 @@ export type DataMemory = {
   readonly isRestored: boolean;
   /** The restore was run in this process, and there was no complete copy. */
   readonly hasNoCopy: boolean;
+  /** The same, but the volume of the copy is there: the save was interrupted, so no successor was started. */
+  readonly wasNeverSaved: boolean;
   /** A call was refused because the disk is full. */
   readonly isDiskFull: boolean;
   readonly isReserveFreed: boolean;

@@ -81,6 +81,7 @@ export function beginMemory(mode: TransactionMode, choice?: DataMemory['choice']
       mayHaveStarted: false,
       isRestored: false,
       hasNoCopy: false,
+      wasNeverSaved: false,
       isDiskFull: false,
       isReserveFreed: false,
       isCleared: false,
@@ -172,7 +173,8 @@ export function learn(
     case 'done':
     case 'noop':
     case 'measured':
-    case 'no copy': {
+    case 'no copy':
+    case 'never saved': {
       const isInVain = successes >= limits[step.kind].inVain;
       return { memory: isInVain ? giveUp(memory, key, `${describeStep(step, seen)} had no effect`) : memory };
     }
@@ -198,7 +200,7 @@ export function learn(
 }
 
 function isSuccess({ kind }: StepOutcome): boolean {
-  return kind === 'done' || kind === 'noop' || kind === 'measured' || kind === 'no copy';
+  return kind === 'done' || kind === 'noop' || kind === 'measured' || kind === 'no copy' || kind === 'never saved';
 }
 
 /** What a step tells about the data of the update. */
@@ -230,7 +232,11 @@ function noteData(
     case 'start':
       return note({ mayHaveStarted: data.mayHaveStarted || outcome.kind !== 'refused' });
     case 'restoreData':
-      return note({ hasNoCopy: outcome.kind === 'no copy', isRestored: outcome.kind === 'done' });
+      return note({
+        hasNoCopy: outcome.kind === 'no copy',
+        wasNeverSaved: outcome.kind === 'never saved',
+        isRestored: outcome.kind === 'done',
+      });
     case 'freeReserve':
       return note({ isReserveFreed: isDone });
     case 'clearData':
@@ -421,8 +427,10 @@ export const stoppingPauseMs = 1_000;
 export type StepOutcome =
   | CallOutcome
   | { readonly kind: 'measured'; readonly figures: DataFigures }
-  /** A helper found no complete copy of the data. */
+  /** There is no copy of the data: its volume is gone. */
   | { readonly kind: 'no copy' }
+  /** The volume of the copy is there, and the save was never completed. */
+  | { readonly kind: 'never saved' }
   | {
       readonly kind: 'fault';
       readonly id: string;

@@ -29,11 +29,15 @@ export type Shape = {
   readonly selfRemoving?: boolean;
   /** True if the replaced container is kept. */
   readonly keeps?: boolean;
+  /** Its volumes are copied, and each version writes its number into them at every start. */
+  readonly hasData?: true;
   /** User networks that it is in. Nobody else uses them. */
   readonly networks?: readonly string[];
   /** Of the old image, and of the new one. */
   readonly imageLabels?: Readonly<Partial<Record<'old' | 'next', Readonly<Record<string, string>>>>>;
 };
+
+const withData = { Labels: { 'upkeep.data': 'volumes' } };
 
 const restart = (Name: string) => ({ RestartPolicy: { Name, MaximumRetryCount: 0 } });
 export const shapes: readonly Shape[] = [
@@ -217,6 +221,32 @@ export const shapes: readonly Shape[] = [
     desiredEndState: 'completed',
   },
   {
+    name: 'its data are copied, with volumes',
+    next: { marksVolumes: 'v2' },
+    good: true,
+    body: { ...withData, Volumes: { '/scratch': {} }, HostConfig: { ...restart('always'), Binds: ['kept:/data'] } },
+    hasData: true,
+  },
+  {
+    name: 'its data are copied, and the new version ends later',
+    next: { marksVolumes: 'v2', exitsAfterMs: 5000, exitCode: 4 },
+    good: false,
+    body: {
+      ...withData,
+      Volumes: { '/scratch': {} },
+      HostConfig: { ...restart('unless-stopped'), Binds: ['kept:/data'] },
+    },
+    hasData: true,
+  },
+  {
+    name: 'its data are copied, removes itself, and the new version ends at once',
+    next: { marksVolumes: 'v2', exitsAfterMs: 1, exitCode: 3 },
+    good: false,
+    body: { ...withData, Volumes: { '/scratch': {} }, HostConfig: { AutoRemove: true } },
+    hasData: true,
+    selfRemoving: true,
+  },
+  {
     name: 'with hooks before and after',
     next: { commands: { hook: { tookMs: 1000 } } },
     good: true,
@@ -229,7 +259,13 @@ export const shapes: readonly Shape[] = [
 
 const image = 'registry.test/app:stable';
 /** Settings of the service on a stage. */
-export const settings = { ...defaultSettings, gateWindowMs: 10_000, stopTimeoutMs: 3000, lifecycleHooks: true };
+export const settings = {
+  ...defaultSettings,
+  gateWindowMs: 10_000,
+  stopTimeoutMs: 3000,
+  lifecycleHooks: true,
+  dataImage: 'upkeep-tools:1',
+};
 
 /** A shape on an engine in memory, with its update planned. */
 export type Stage = {
@@ -246,7 +282,12 @@ export async function setStage(shape: Shape): Promise<Stage> {
   const { old: oldLabels = {}, next: nextLabels = {} } = shape.imageLabels ?? {};
   const healthOf = (isSick = false) =>
     isSick ? { Healthcheck: { Test: ['CMD', 'true'], Interval: 1e9, Retries: 1 } } : {};
-  const behaviour = { stopMs: 500, commands: { hook: { tookMs: 1000 } } };
+  const behaviour = {
+    stopMs: 500,
+    commands: { hook: { tookMs: 1000 } },
+    ...(shape.hasData && { marksVolumes: 'v1' }),
+  };
+  if (shape.hasData) sandbox.control.addImage(settings.dataImage, { version: 'tools' });
   registry.store.publish(image, {
     version: '1',
     config: { ...healthOf(shape.wasSick), Labels: oldLabels },
@@ -335,8 +376,18 @@ export function faultsIn(
     if (mounts(now) !== mounts(old)) faults.push(`"${name}" mounts ${mounts(now)} instead of ${mounts(old)}`);
   }
   for (const [name, marker] of Object.entries(volumes))
-    if (marker !== `data of ${name}`) faults.push(`volume ${name} holds "${marker}"`);
+    if (!isDataOf(name, marker, shape.hasData && (isNew ? 'new' : 'old')))
+      faults.push(`volume ${name} holds "${marker}"`);
   return faults;
+}
+
+/** Every start adds the version to the marker, so the old version must not find the word of the new one. */
+function isDataOf(name: string, marker: string, version: 'old' | 'new' | false | undefined): boolean {
+  const begin = `data of ${name}`;
+  if (!marker.startsWith(begin)) return false;
+  const words = marker.slice(begin.length);
+  if (!version) return words === '';
+  return (version === 'old' ? /^(?: v1)*$/ : /^(?: v1)*(?: v2)+$/).test(words);
 }
 
 /** An update with these faults; afterwards its process is dead. */
