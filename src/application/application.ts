@@ -11,6 +11,7 @@ import type { DecidedCandidate } from '../domain/decision/decisions.ts';
 import type { DecisionService } from './check/decisions.ts';
 import type { ContainerNotes } from './check/notes.ts';
 import type { RecoveryOrder } from './recovery/recover.ts';
+import type { KeptCopy } from './update/kept-data.ts';
 import type { Rehearsal } from './transaction/run-transaction.ts';
 import type { ServiceError } from '../domain/text/errors.ts';
 import type { Inventory, UnwatchedTracked } from '../domain/inventory.ts';
@@ -52,8 +53,12 @@ export type Application = {
    */
   readonly recover: (
     signal?: AbortSignal,
-    order?: Pick<RecoveryOrder, 'unsealed' | 'isAgain'> & Pick<UpdateRequest, 'engines'>,
+    order?: Pick<RecoveryOrder, 'unsealed' | 'isAgain' | 'dataChoice'> & Pick<UpdateRequest, 'engines'>,
   ) => Promise<RecoveryReport>;
+  /** The copies of data that updates have kept, oldest first. */
+  readonly keptCopies: (signal?: AbortSignal) => Promise<readonly KeptCopy[]>;
+  /** Removes those of the named containers, and resolves to them. Throws if one has none. */
+  readonly removeKeptCopies: (names: readonly string[], signal?: AbortSignal) => Promise<readonly KeptCopy[]>;
   /** Runs in the helper container: finishes one update of Upkeep's own container. */
   readonly finishUpdate: (transaction: string) => Promise<RecoveryReport>;
   /** Whether an update would replace our own container too. Known once `recover` has ended. */

@@ -1,4 +1,6 @@
 import { ServiceError, describeError } from '../../domain/text/errors.ts';
+import { quoted } from '../../domain/text/printable.ts';
+import type { KeptCopy } from '../update/kept-data.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { Outside, Log } from '../../domain/outside/outside.ts';
 import type { Memory } from '../create-application.ts';
@@ -108,6 +110,7 @@ export function createFleet({
     update,
     rollBack: createRollBack(parts),
     recover: recovery.recover,
+    ...createKeptCopies(members, each),
     finishUpdate: () => Promise.reject(new ServiceError('invalid-input', 'Cannot finish an update on several engines')),
     updatesItself: () => members.some(({ application }) => application.updatesItself()),
     subscribe,
@@ -405,5 +408,37 @@ function joined(plans: readonly UpdatePlan[]): UpdatePlan {
     ...(services.length > 0 && { services }),
     ...(doors.length > 0 && { doors }),
     ...(self && { self }),
+  };
+}
+
+/** The kept copies of data of all engines. */
+function createKeptCopies(
+  members: readonly ReachedMember[],
+  each: EachEngine,
+): Pick<Application, 'keptCopies' | 'removeKeptCopies'> {
+  async function keptCopies(signal?: AbortSignal): Promise<readonly KeptCopy[]> {
+    const work = ({ application }: ReachedMember) => application.keptCopies(signal);
+    const answers = await each(members, { work, isNamed: false, signal });
+    if (!hasRun(answers)) throw failureOfAll(answers, 'list copies of data');
+    return answers.flatMap(({ run, result = [] }) => result.map((copy) => ({ ...copy, engine: run.name })));
+  }
+
+  return {
+    keptCopies,
+    async removeKeptCopies(names, signal) {
+      const found = await keptCopies(signal);
+      const removed: KeptCopy[] = [];
+      for (const name of names) {
+        const owners = [...new Set(found.flatMap(({ container, engine }) => (container === name ? engine : [])))];
+        const owner = members.find((member) => member.name === owners[0]);
+        const why = owner === undefined ? 'none is kept' : `several engines have one: ${owners.join(', ')}`;
+        if (owner === undefined || owners.length > 1)
+          throw new ServiceError('not-found', `Cannot remove the copy of ${quoted(name)}: ${why}`, {
+            remedy: 'upkeep data list shows all copies; --host chooses one engine',
+          });
+        removed.push(...(await owner.application.removeKeptCopies([name], signal)));
+      }
+      return removed;
+    },
   };
 }

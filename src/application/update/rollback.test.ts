@@ -3,6 +3,7 @@ import type { PlannedFault } from '../../../sandbox/engine/calls.ts';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { Session } from '../../domain/run/session.ts';
+import { dataVolumeNames } from '../../domain/transaction/data-helper.ts';
 import { writeJournal } from '../../domain/transaction/journal.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import type { Application } from '../application.ts';
@@ -258,4 +259,60 @@ test('a journal that an image brings leads nowhere back', async () => {
   scene.sandbox.control.runContainer('web', { Image: 'app:1' });
   await expect(rollBack(scene, 'web')).rejects.toThrow('it has not been updated since it was created');
   expect(versions(scene)).toEqual({ web: '1' });
+});
+
+describe('a container with a kept copy of its data', () => {
+  async function withCopy(): Promise<SandboxScene> {
+    const scene = await setScene();
+    await scene.sandbox.engine.createVolume('upkeep-data-web-forged', { ...labels, 'upkeep.data.of': 'two' });
+    const { copy } = dataVolumeNames({ leader: 'web', transaction: 'one' });
+    await scene.sandbox.engine.createVolume(copy, labels);
+    return scene;
+  }
+  const labels = {
+    'upkeep.data.of': 'one',
+    'upkeep.data.container': 'web',
+    'upkeep.data.bytes': '412000000',
+    'upkeep.data.files': '7',
+    'upkeep.data.keep': '172800000',
+  };
+
+  test('is rolled back only when somebody says what becomes of the data, and nothing is changed before', async () => {
+    const scene = await withCopy();
+    const before = await scene.sandbox.engine.listContainers();
+    await as(scene, async (application) => {
+      await expect(application.rollBack(['web'])).rejects.toMatchObject({
+        code: 'undecided',
+        message: expect.stringContaining('(412 MB)'),
+        remedy: expect.stringContaining('everything written since'),
+      });
+    });
+    expect(await scene.sandbox.engine.listContainers()).toEqual(before);
+    const session = await as(scene, (application) => application.rollBack(['web'], undefined, { data: 'leave' }));
+    expect(session.containers.map(({ outcome }) => outcome)).toEqual(['went_back']);
+  });
+
+  test('gets its data back only together with the container that wrote them', async () => {
+    const scene = await withCopy();
+    await as(scene, async (application) => {
+      await expect(application.rollBack(['web'], undefined, { data: 'restore' })).rejects.toMatchObject({
+        message: expect.stringContaining('the old container of the same update is not kept'),
+      });
+      await application.removeKeptCopies(['web']);
+      await expect(application.rollBack(['web'], undefined, { data: 'restore' })).rejects.toMatchObject({
+        message: expect.stringContaining('no copy of them is kept'),
+      });
+    });
+  });
+
+  test('is listed, and removed by name only; a volume with a made-up name is not', async () => {
+    const scene = await withCopy();
+    await as(scene, async (application) => {
+      expect(await application.keptCopies()).toMatchObject([{ container: 'web', bytes: 412_000_000, files: 7 }]);
+      await expect(application.removeKeptCopies(['db'])).rejects.toMatchObject({ code: 'not-found' });
+      expect(await application.removeKeptCopies(['web'])).toHaveLength(1);
+      expect(await application.keptCopies()).toEqual([]);
+    });
+    expect(await scene.sandbox.engine.listVolumes('upkeep.data.of')).toHaveLength(1);
+  });
 });

@@ -16,6 +16,7 @@ import type { InRun } from '../check/checked-container.ts';
 import type { Planner } from '../check/make-plan.ts';
 import { findServicesBack, rollBackServices } from '../swarm/roll-back-services.ts';
 import { withImageVersions, runSession, type UpdateLock } from './session.ts';
+import { listKeptCopies, requireDataAnswer, type KeptCopy } from './kept-data.ts';
 import { runPlan, untouched } from './run-plan.ts';
 import { runTransaction, type RunTransaction } from '../transaction/run-transaction.ts';
 import { findPrevious } from './previous-version.ts';
@@ -45,7 +46,7 @@ type RollbackParts = {
 export function createRollback({ outside: world, settings, plan: planner, lock }: RollbackParts) {
   const outside = announcingRollbacks(world);
   return async (names: readonly string[], signal?: AbortSignal, order: RollbackOrder = {}): Promise<Session> => {
-    const { trigger = 'command', forward = false } = order;
+    const { trigger = 'command', forward = false, data } = order;
     const leave = await lock.enterInTurn(signal);
     try {
       const services = await findServicesBack(outside, settings, names, signal);
@@ -56,10 +57,15 @@ export function createRollback({ outside: world, settings, plan: planner, lock }
         { names: others, forward, suggests: trigger === 'command' },
         signal,
       );
+      const copies = await listKeptCopies(outside, signal);
+      const found = previous.map(({ name }) => name);
+      requireDataAnswer(copies, found, data);
       const rollBack = async (runId: string) => {
         order.onBegin?.(runId);
         const { plan } = await planner(previous, await listAll(outside, signal), signal, order.within);
-        const perform = returnToKept(await findReturning(outside, plan, signal), order.data, runTransaction);
+        const returning = await findReturning(outside, plan, signal);
+        if (data === 'restore') requireCopies(plan, returning, copies);
+        const perform = returnToKept(returning, data, runTransaction);
         const reached = await runPlan(outside, settings, plan, { runId, perform }, signal);
         const images = indexImages(await outside.engine.listImages());
         const outcomes = [...reached.values()].map((outcome) => withImageVersions(inWords(outcome), images));
@@ -158,6 +164,22 @@ async function findReturning(
     if (made !== undefined && sameRepository(made, reference)) found.set(container.id, { old: old.container, journal });
   }
   return found;
+}
+
+/** The data come back only with the kept container that wrote them, from the copy of its last update. */
+function requireCopies({ transactions }: UpdatePlan, returning: Returning, copies: readonly KeptCopy[]): void {
+  for (const { container } of transactions.flatMap(({ members }) => members)) {
+    const kept = returning.get(container.id);
+    const refuse = (why: string, remedy: string) =>
+      new ServiceError('invalid-input', `Cannot restore the data of ${quoted(container.name)}: ${why}`, { remedy });
+    if (!copies.some((copy) => copy.container === container.name))
+      throw refuse('no copy of them is kept', '--data-keep keeps one for a time; --data leave goes back without it');
+    if (kept === undefined || !copies.some(({ transaction }) => transaction === kept.journal.transaction))
+      throw refuse(
+        'the old container of the same update is not kept',
+        '--keep-old keeps it for a time; --data leave goes back without the data, and the copy is a volume of plain files',
+      );
+  }
 }
 
 /** A kept container that another run may be about to remove is not used. */

@@ -19,6 +19,7 @@ import { orderByNetwork } from '../../domain/plan/order.ts';
 import { updateBesideServices, withoutServices } from '../swarm/update-services.ts';
 import type { FailedVersion } from '../../domain/check/failed-version.ts';
 import { parseKeptName } from '../../domain/transaction/transaction-names.ts';
+import { hasCopiedData, removeOverdueCopies } from './kept-data.ts';
 import { cleanUpImages, removeOldVolumes, removeOverdue } from '../transaction/cleanup.ts';
 import { forgetFailures } from '../transaction/outcomes.ts';
 import type { Labels } from '../../domain/image/labels.ts';
@@ -153,7 +154,8 @@ export function createUpdate(parts: UpdateParts): Update {
       const run = { runId, alone, whyNotNow: holdCheckFor(checked.report), ahead, ...(order && { order }) };
       const outcomes = await runPlan(named, settings, made.plan, run, signal);
       const report = withoutServices(checked.report);
-      await cleanUp(outside, settings, { ...checked, report, plan: made.plan, outcomes }, signal);
+      const mayHaveCopies = settings.dataKeepMs > 0 || checked.listing.containers.some(hasCopiedData);
+      await cleanUp(outside, settings, { ...checked, report, plan: made.plan, outcomes, mayHaveCopies }, signal);
       return { made, ahead, outcomes };
     } finally {
       const names = withoutServices(checked.report).containers.map(({ name }) => name);
@@ -233,17 +235,20 @@ type ReplacedContainers = {
   readonly report: CheckReport;
   readonly plan: UpdatePlan;
   readonly outcomes: Outcomes;
+  /** Otherwise the engine is not asked for copies of data. */
+  readonly mayHaveCopies: boolean;
 };
 
 /** Removes overdue kept containers and outdated failures, and also old volumes and images if the settings say so. */
 async function cleanUp(
   outside: Outside,
   settings: ServiceSettings,
-  { runId, report, plan, outcomes }: ReplacedContainers,
+  { runId, report, plan, outcomes, mayHaveCopies }: ReplacedContainers,
   signal?: AbortSignal,
 ): Promise<void> {
   const isKeeping = report.unwatched.some(({ name }) => parseKeptName(name) !== undefined);
   if (isKeeping) await removeOverdue(outside, settings, signal);
+  if (mayHaveCopies) await removeOverdueCopies(outside, signal);
   await forgetFailures(outside, [...report.obsoleteFailures, ...overcomeFailures(report, outcomes)]);
   if (settings.removeVolumes) await removeOldVolumes(outside, plan, outcomes);
   if (settings.cleanup && !settings.monitorOnly && !signal?.aborted) {

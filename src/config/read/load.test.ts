@@ -95,6 +95,8 @@ const effects: Readonly<
   canary: ['false', false, (s) => s.service.canary],
   dryRun: ['true', true, (s) => s.request.dryRun],
   yes: ['true', true, (s) => s.request.yes],
+  keepNew: ['true', true, (s) => s.request.keepNew],
+  withoutData: ['true', true, (s) => s.request.withoutData],
   retryFailed: ['true', true, (s) => s.request.retryFailed],
   verify: ['true', true, (s) => s.request.verify && s.request.dryRun],
   lifecycleHooks: ['true', true, (s) => s.service.lifecycleHooks],
@@ -508,7 +510,7 @@ describe('the command', () => {
     ['hlep', 'did you mean "help"?'],
     [
       'serve',
-      'the commands are run, check, update, rollback, recover, approve, skip, snooze, unskip, containers, history, events, notes, notify, config, token, password, demo',
+      'the commands are run, check, update, rollback, recover, data, approve, skip, snooze, unskip, containers, history, events, notes, notify, config, token, password, demo',
     ],
   ])('%s is no command, rather than the name of a container to watch', (word, hint) => {
     const faults = faultsOf([word]);
@@ -957,4 +959,21 @@ test.each([
   expect(warnings).toEqual(isWarned ? [expect.stringContaining('UPKEEP_TOKEN is sent to --url over plain HTTP')] : []);
   const without = loadConfiguration(['containers', '--url', url], {});
   expect(without).toMatchObject({ kind: 'command', warnings: [] });
+});
+
+describe('--data', () => {
+  test('says in a rollback what becomes of the data, and elsewhere what is copied', () => {
+    expect(settingsOf(['rollback', 'web', '--data', 'Restore']).request.rollbackData).toBe('restore');
+    expect(settingsOf(['rollback', 'web', '--data=leave']).request.rollbackData).toBe('leave');
+    const { request, service } = settingsOf(['rollback', 'web'], { UPKEEP_DATA: 'volumes' });
+    expect([request.rollbackData, service.data]).toEqual([undefined, { kind: 'volumes' }]);
+  });
+
+  test.each([
+    [['update', '--data', 'restore'], 'Cannot use --data "restore": expected none, volumes or paths'],
+    [['run', '--data=leave'], 'Cannot use --data "leave": expected none, volumes or paths'],
+    [['rollback', 'web', '--data', 'volumes'], 'Cannot use --data "volumes": expected restore or leave'],
+  ])('%j is refused', (argv, message) => {
+    expect(faultsOf(argv, {}).message).toContain(message);
+  });
 });

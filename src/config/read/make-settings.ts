@@ -1,5 +1,6 @@
 import type { Given } from './command-line.ts';
-import type { Fault } from '../table/option.ts';
+import { refusedValue, type Fault } from '../table/option.ts';
+import { dataOption, printValue } from '../../domain/settings/values/label-values.ts';
 import { makeHttpSettings } from './http-settings.ts';
 import { makeNotificationSettings } from './notification-settings.ts';
 import { engineTls, readEngines } from './engines.ts';
@@ -45,6 +46,7 @@ export function makeSettings(given: Given): SettingsResult {
       ...pick(values, requestOptions),
       containers: command === 'run' ? [] : names,
       dryRun: values.dryRun || values.verify,
+      rollbackData: rollbackDataOf(given, faults),
     },
     compose: { mode: values.composeFiles, roots: values.composeRoots.map(readRoot) },
     state: { folder: values.stateDir, journalKeyFile: values.journalKeyFile, unsealed: values.unsealed },
@@ -105,6 +107,20 @@ export function makeSettings(given: Given): SettingsResult {
   if (values.reviveStopped && !values.includeStopped)
     warnings.push(`${given.sourceOf('reviveStopped')} has no effect without --include-stopped`);
   return { settings, faults, alarms, warnings };
+}
+
+/** `--data` says what an update copies, and what becomes of the copy in a rollback. */
+function rollbackDataOf(
+  { command, values: { data }, sourceOf }: Given,
+  faults: Fault[],
+): 'restore' | 'leave' | undefined {
+  const source = sourceOf('data');
+  const isAnswer = data.kind === 'restore' || data.kind === 'leave';
+  if (isAnswer && command !== 'rollback')
+    faults.push(refusedValue(source, data.kind, 'none, volumes or paths; restore and leave are for a rollback', false));
+  if (!isAnswer && command === 'rollback' && source.startsWith('-'))
+    faults.push(refusedValue(source, printValue(dataOption, data), 'restore or leave', false));
+  return isAnswer ? data.kind : undefined;
 }
 
 /** The table has checked the form of both lists. */

@@ -30,11 +30,15 @@ export type Settings = {
 /** `containers` are the filters of a request, like `images`; both empty: all watched containers. */
 type RequestSettings = Pick<OptionValues, (typeof requestOptions)[number]> & {
   readonly containers: readonly string[];
+  /** What becomes of the data in a rollback. Undefined: not said. */
+  readonly rollbackData: 'restore' | 'leave' | undefined;
 };
 
 export const requestOptions = [
   'images',
   'yes',
+  'keepNew',
+  'withoutData',
   'engines',
   'dryRun',
   'verify',

@@ -110,10 +110,10 @@ export const commands = [
   },
   {
     name: 'recover',
-    usage: '',
+    usage: '[NAME…]',
     summary: 'finish or undo interrupted updates',
     meaning:
-      'Finishes or undoes interrupted updates, as every start and run does, and reports the result of each. With --unsealed NAME, also the update of this container if its journal has no seal of this key',
+      'Finishes or undoes interrupted updates, as every start and run does, and reports the result of each. With --unsealed NAME, also the update of this container if its journal has no seal of this key. --keep-new and --without-data end an update whose data cannot be put back',
     exitCodes: [
       { code: 0, meaning: 'nothing is left to repair' },
       { code: 1, meaning: 'a repair failed, or could not be tried' },
@@ -122,6 +122,20 @@ export const commands = [
     examples: [
       { line: 'upkeep recover', meaning: 'the repair of the next start, now' },
       { line: 'upkeep recover --unsealed web', meaning: 'also an update of web that was begun without the key' },
+      { line: 'upkeep recover web --keep-new', meaning: 'keep the new version of web, on its data' },
+    ],
+  },
+  {
+    name: 'data',
+    usage: '[list|remove] [NAME…]',
+    summary: 'list and remove kept copies of data',
+    meaning:
+      'list: lists the copies of data that --data-keep has kept, with size and time. remove: removes those of the named containers; rollback cannot put them back then',
+    operands: ['list', 'remove'],
+    exitCodes: doneOrFailed,
+    examples: [
+      { line: 'upkeep data list', meaning: 'all copies' },
+      { line: 'upkeep data remove web', meaning: 'the copy of web' },
     ],
   },
   {
@@ -307,6 +321,7 @@ export const commandsWithSettings = [
   'update',
   'rollback',
   'recover',
+  'data',
   'containers',
   'history',
   'events',

@@ -3,7 +3,7 @@ import { maxEngines, parseEngineAddress } from '../../domain/engine-address.ts';
 import { optionTable } from '../../domain/settings/table/option.ts';
 import type { OptionParts } from './option.ts';
 
-const commands = [...checkingCommands, 'rollback', 'recover', 'containers'] as const;
+const commands = [...checkingCommands, 'rollback', 'recover', 'data', 'containers'] as const;
 
 /** Options of the engine's address. The names are those of Docker's own command line. */
 export const engineOptions = optionTable({ group: 'engine', commands }, {

@@ -122,6 +122,22 @@ export const requestOptions = optionTable({ group: 'update', env: [] }, {
     isCommon: true,
     commands: ['rollback'],
   },
+  keepNew: {
+    kind: 'boolean',
+    flag: 'keep-new',
+    env: [],
+    meaning: 'Keep the new version of the named containers, whose data cannot be put back',
+    isCommon: true,
+    commands: ['recover'],
+  },
+  withoutData: {
+    kind: 'boolean',
+    flag: 'without-data',
+    env: [],
+    meaning: 'Start the old version of the named containers on the data as they are',
+    isCommon: true,
+    commands: ['recover'],
+  },
   engines: {
     group: 'selection',
     kind: 'list',
@@ -132,7 +148,7 @@ export const requestOptions = optionTable({ group: 'update', env: [] }, {
     accepts: { test: isEngineName, expected: 'names of engines, as --host gives them' },
     meaning: 'Use only these of several engines',
     example: 'nas,web-1',
-    commands: ['check', 'update', 'rollback', 'recover', 'containers', ...decisionCommands],
+    commands: ['check', 'update', 'rollback', 'recover', 'data', 'containers', ...decisionCommands],
   },
   noSelfUpdate: {
     kind: 'boolean',

@@ -27,7 +27,7 @@ export function savedDataOf(
 ): SavedData | undefined {
   const labels = labelValuesOf(container);
   const { data, dataFolders } = effectiveSettings(settings, labels);
-  if (data.kind === 'none') return undefined;
+  if (data.kind !== 'volumes' && data.kind !== 'paths') return undefined;
   const fresh = freshVolumes ? anonymousVolumeNames(container) : new Map<string, string>();
   const asked = data.kind === 'paths' ? new Set(data.paths.map(cleanPath)) : undefined;
   const found: DataItem[] = [];

@@ -283,6 +283,6 @@ export type RollbackOptions = Partial<Pick<UpdateRequest, 'trigger' | 'by' | 'on
    * rollback throws `unconfirmed`.
    */
   readonly forward?: boolean;
-  /** Whether the copy of the data from before the update comes back too. Default: it does not. */
+  /** What becomes of the data if a copy is kept. Without it, such a rollback throws `undecided`. */
   readonly data?: 'restore' | 'leave';
 };

@@ -8,6 +8,7 @@ export type ErrorCode =
   | 'invalid-input'
   | 'not-found'
   | 'unconfirmed'
+  | 'undecided'
   | 'busy'
   | 'cancelled'
   | 'timeout'

@@ -77,3 +77,10 @@ export function createLru<Value>(maxEntries: number): Lru<Value> {
     clear: () => entries.clear(),
   };
 }
+
+/** `412 MB`: decimal units, as in registries. */
+export function formatBytes(bytes: number): string {
+  const megabytes = bytes / 1e6;
+  if (megabytes < 0.9995) return `${Math.ceil(bytes / 1000)} kB`;
+  return megabytes < 999.5 ? `${Math.round(megabytes)} MB` : `${(megabytes / 1000).toFixed(1)} GB`;
+}

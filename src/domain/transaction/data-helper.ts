@@ -5,7 +5,7 @@ import type { ContainerRecipe, DataItem } from '../container/container-settings.
 import type { EngineKind } from '../outside/engine.ts';
 import { arrayOf, isJsonObject, isWholeNumber, parseJson, stringOf } from '../text/json.ts';
 import { formatDuration } from '../text/duration.ts';
-import { fnv64 } from '../text/plain-data.ts';
+import { fnv64, formatBytes } from '../text/plain-data.ts';
 import { printable } from '../text/printable.ts';
 import type { JournaledData, JournaledMember } from './facts.ts';
 import type { DataHelperRole } from './transaction-names.ts';
@@ -283,13 +283,6 @@ export function whyTooMuch(figures: DataFigures, { maxBytes, timeoutMs }: DataLi
 }
 
 const marginBytes = 268_435_456;
-
-/** `412 MB`: decimal units, as in registries. */
-function formatBytes(bytes: number): string {
-  const megabytes = bytes / 1e6;
-  if (megabytes < 0.9995) return `${Math.ceil(bytes / 1000)} kB`;
-  return megabytes < 999.5 ? `${Math.round(megabytes)} MB` : `${(megabytes / 1000).toFixed(1)} GB`;
-}
 
 /** By measurements with a cold cache: 100 MB/s, and 0.3 ms for each file. */
 function estimatedCopyMs({ bytes, files, canClone }: DataFigures): number {

@@ -17,6 +17,7 @@ export const changeCommands = {
   update: async () => (await import('./commands/update.ts')).update,
   rollback: async () => (await import('./commands/rollback.ts')).rollback,
   recover: async () => (await import('./commands/recover.ts')).recover,
+  data: async () => (await import('./commands/data.ts')).data,
 } as const satisfies Readonly<Record<string, () => Promise<CommandFunction>>>;
 
 /** The commands that show data of a running service. */

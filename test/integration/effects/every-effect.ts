@@ -188,6 +188,8 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   retryFailed: failedVersions('(it %s) is held back until a person or a newer version says otherwise'),
   dryRun: update('update --dry-run says what would move and changes nothing'),
   verify: rehearsed,
+  keepNew: copied,
+  withoutData: copied,
   yes: rollbacks('asks before it goes forward again'),
 
   lifecycleHooks: hooks('are left alone without the option, and by a check'),

@@ -25,6 +25,7 @@ export type FakeAnswers = {
   readonly update?: (application: FakeApplication, signal?: AbortSignal) => Promise<Session> | Session;
   readonly recover?: () => RecoveryReport;
   readonly containerNames?: () => readonly string[];
+  readonly keptCopies?: Awaited<ReturnType<Application['keptCopies']>>;
 };
 
 export function createFakeApplication(answers: FakeAnswers = {}): FakeApplication {
@@ -50,17 +51,22 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
       asked.push(['update', request]);
       return update(application, signal);
     },
-    rollBack: async (names, signal) => {
-      asked.push(['rollBack', names]);
+    rollBack: async (names, signal, order) => {
+      asked.push(['rollBack', order?.data === undefined ? names : { names, data: order.data }]);
       return update(application, signal);
     },
-    recover: async () => {
-      asked.push(['recover', undefined]);
+    recover: async (_, order) => {
+      asked.push(['recover', order?.dataChoice]);
       return recover();
     },
     finishUpdate: async (transaction) => {
       asked.push(['finishUpdate', transaction]);
       return recover();
+    },
+    keptCopies: () => Promise.resolve(answers.keptCopies ?? []),
+    removeKeptCopies: async (names) => {
+      asked.push(['removeKeptCopies', names]);
+      return (answers.keptCopies ?? []).filter(({ container }) => names.includes(container));
     },
     updatesItself: () => true,
     keepUpdating: () => Promise.resolve(),

@@ -89,6 +89,19 @@ export const dataChoice: ValueKind<DataChoice> = {
   holdsUnreadable: true,
 };
 
+/** What becomes of the data in a rollback, if a copy of them is kept. */
+type DataAnswer = { readonly kind: 'restore' | 'leave' };
+
+/** The option says what an update copies, and in a rollback what becomes of the copy. */
+export const dataOption: ValueKind<DataChoice | DataAnswer> = {
+  accepted: `${dataChoice.accepted}; in a rollback restore or leave`,
+  parse: (text) => {
+    const answer = (['restore', 'leave'] as const).find((one) => one === text.toLowerCase());
+    return answer === undefined ? dataChoice.parse(text) : { kind: answer };
+  },
+  print: (value) => (value.kind === 'restore' || value.kind === 'leave' ? value.kind : printValue(dataChoice, value)),
+};
+
 /** Bytes, in decimal or binary units. */
 export const byteSize: ValueKind<number> = {
   accepted: 'a size such as 500MB, 10GB or 1.5TiB',

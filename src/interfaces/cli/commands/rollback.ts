@@ -9,9 +9,10 @@ export async function rollback(context: CommandContext): Promise<number> {
   const { containers } = context.settings.request;
   const repaired = await recoverFirst(context);
   const { application, settings, signal } = context;
-  const { engines, yes } = settings.request;
+  const { engines, yes, rollbackData } = settings.request;
+  const data = rollbackData === undefined ? {} : { data: rollbackData };
   const rollBack = (forward: boolean) =>
-    withProgress(context, () => application.rollBack(containers, signal, { engines, forward }));
+    withProgress(context, () => application.rollBack(containers, signal, { engines, forward, ...data }));
   const session = await rollBack(yes).catch(async (error: unknown) => {
     const isAsked = error instanceof ServiceError && error.code === 'unconfirmed' && context.confirm !== undefined;
     if (!isAsked || !(await context.confirm?.(`${error.message.replace(/^Cannot/, 'You asked to')}. Go forward?`)))

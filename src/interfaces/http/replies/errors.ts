@@ -58,6 +58,7 @@ const problems: Readonly<Record<ErrorCode, Problem>> = {
   'invalid-input': { status: 400, message: 'the request is invalid, or asks for too much' },
   'not-found': { status: 404, message: 'not found' },
   unconfirmed: { status: 409, message: 'this needs a confirmation' },
+  undecided: { status: 409, message: 'this needs a decision about the data' },
   busy: { status: 429, message: 'another update is already running', headers: { 'Retry-After': '30' } },
   cancelled: { status: 503, message: 'the request was cancelled' },
   timeout: { status: 500, message: 'the container engine did not answer in time' },

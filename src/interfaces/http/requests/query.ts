@@ -92,6 +92,23 @@ const booleans: ReadonlyMap<string, boolean> = new Map([
   ...['false', '0', 'f', 'no'].map((text) => [text, false] as const),
 ]);
 
+/** One of these words, in any case; undefined when it is not given. Throws 400 for any other, and for several. */
+export function word<const Word extends string>(
+  words: readonly Word[],
+  description: string,
+): Parameter<Word | undefined> {
+  return {
+    documentation: { type: 'string', pattern: `^(?:${words.join('|')})$`, description },
+    read: (texts, name) => {
+      const [first] = texts;
+      if (first === undefined) return undefined;
+      const found = words.find((one) => one === first.trim().toLowerCase());
+      if (found !== undefined && texts.length === 1) return found;
+      throw new HttpError(400, `invalid query parameter "${name}": expected ${words.join(' or ')}, once`);
+    },
+  };
+}
+
 /** A time in RFC 3339, in milliseconds. Undefined when it is not given, 400 when it is empty or malformed. */
 export function moment(description: string): Parameter<number | undefined> {
   return {

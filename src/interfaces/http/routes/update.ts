@@ -11,7 +11,7 @@ import {
 } from '../service/update-runs.ts';
 import { startDeadline, engineParameter, enginesIn, selectionParameters, timeoutUpTo } from '../requests/selection.ts';
 import type { Service, HttpParts } from '../service/parts.ts';
-import { flag, toggle, unlisted, required, text } from '../requests/query.ts';
+import { flag, toggle, unlisted, required, text, word } from '../requests/query.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 import { replyFields } from '../../json/timestamps.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
@@ -113,6 +113,10 @@ export function rollbackRoute({ settings, clock }: HttpParts, runs: UpdateRuns):
       container: required(text('Name of the container')),
       ...engineParameter,
       forward: toggle('Also go to a version that the container has left before, as a second rollback does'),
+      data: word(
+        ['restore', 'leave'],
+        'Needed if a copy of the data is kept. restore: put it back; everything written since is lost. leave: the data stay, and the old version may not be able to read them',
+      ),
       async: toggle('Answer at once, and roll back in the background'),
       timeout: timeoutUpTo(settings.updateTimeoutMs),
     },
@@ -124,7 +128,7 @@ export function rollbackRoute({ settings, clock }: HttpParts, runs: UpdateRuns):
       408: { description: 'The rollback did not end in time' },
       409: {
         description:
-          'There is nothing to roll back to, or only a version that it has left before (forward=true); the error says why',
+          'There is nothing to roll back to, or only a version that it has left before (forward=true), or a copy of its data is kept (data=restore or data=leave); the error says why',
       },
       500: { description: 'The rollback as a whole failed' },
       503: {
@@ -133,14 +137,14 @@ export function rollbackRoute({ settings, clock }: HttpParts, runs: UpdateRuns):
       },
     },
     answer: async ({ query, request: { service, caller: by } }, reply) => {
-      const { container, forward, async: inBackground, timeout: timeoutMs } = query;
+      const { container, forward, data, async: inBackground, timeout: timeoutMs } = query;
       const name = container?.replace(/^\//, '') ?? '';
       if (name === '')
         throw new HttpError(400, 'invalid query parameter "container": the name of a container is needed');
       const engines = enginesIn(query, service);
       const run: RunRequest = {
         begin: (onBegin, signal) =>
-          service.rollBack([name], signal, { trigger: 'http', by, forward, onBegin, engines }),
+          service.rollBack([name], signal, { trigger: 'http', by, forward, onBegin, engines, ...(data && { data }) }),
         isQueued: true,
         inBackground,
         timeoutMs,
@@ -163,6 +167,8 @@ async function problemWith(
 ): Promise<unknown> {
   if (error instanceof ServiceError && error.code === 'unconfirmed')
     return new HttpError(409, `${error.message}; forward=true permits it`);
+  if (error instanceof ServiceError && error.code === 'undecided')
+    return new HttpError(409, `${error.message}: ${error.remedy?.replaceAll('--data ', 'data=') ?? ''}`);
   if (error instanceof ServiceError && error.code === 'invalid-input') return new HttpError(400, error.message);
   if (!(error instanceof ServiceError) || error.code !== 'not-found') return error;
   const deadline = startDeadline(clock, namesTimeoutMs, 'list the containers');

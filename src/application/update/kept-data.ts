@@ -1,0 +1,116 @@
+import { describeError, ServiceError } from '../../domain/text/errors.ts';
+import type { ContainerSummary } from '../../domain/container/container.ts';
+import { journalPrefix } from '../../domain/image/labels.ts';
+import type { Outside, ReadOnlyOutside } from '../../domain/outside/outside.ts';
+import { formatBytes } from '../../domain/text/plain-data.ts';
+import { quoted } from '../../domain/text/printable.ts';
+import { printTime } from '../../domain/text/duration.ts';
+import type { RollbackOptions } from '../../domain/run/session.ts';
+import { copyLabels, dataOfLabel, dataVolumeNames } from '../../domain/transaction/data-helper.ts';
+import { maxKeepMs } from '../../domain/settings/values/label-values.ts';
+
+/** A copy of a container's data that an update has kept: a volume of the engine, with plain files. */
+export type KeptCopy = {
+  readonly container: string;
+  /** Present with several engines. */
+  readonly engine?: string;
+  readonly volume: string;
+  /** The id of the update. */
+  readonly transaction: string;
+  /** Milliseconds since the epoch, by the engine's clock. */
+  readonly takenAtMs: number;
+  readonly keptUntilMs: number;
+  readonly bytes: number;
+  readonly files: number;
+};
+
+/** All kept copies, oldest first. Labels are untrusted: only a volume with the name that an update gives is one. */
+export async function listKeptCopies(
+  { engine }: Pick<ReadOnlyOutside, 'engine'>,
+  signal?: AbortSignal,
+): Promise<readonly KeptCopy[]> {
+  const volumes = await engine.listVolumes(dataOfLabel, signal);
+  const copies = volumes.flatMap(({ name, labels, createdAtMs }): readonly KeptCopy[] => {
+    const [container = '', transaction = ''] = [labels[copyLabels.container], labels[dataOfLabel]];
+    const keepMs = wholeNumber(labels[copyLabels.keep]);
+    if (keepMs === 0 || keepMs > maxKeepMs || dataVolumeNames({ leader: container, transaction }).copy !== name)
+      return [];
+    const [bytes, files] = [wholeNumber(labels[copyLabels.bytes]), wholeNumber(labels[copyLabels.files])];
+    const keptUntilMs = createdAtMs + keepMs;
+    return [{ container, volume: name, transaction, takenAtMs: createdAtMs, keptUntilMs, bytes, files }];
+  });
+  return copies.toSorted((one, other) => one.takenAtMs - other.takenAtMs);
+}
+
+function wholeNumber(text = ''): number {
+  return /^\d{1,15}$/.test(text) ? Number(text) : 0;
+}
+
+/** Removes the kept copies of these containers. Throws if one has none, or the engine refuses. */
+export async function removeKeptCopies(
+  { engine }: Pick<Outside, 'engine'>,
+  names: readonly string[],
+  signal?: AbortSignal,
+): Promise<readonly KeptCopy[]> {
+  const copies = await listKeptCopies({ engine }, signal);
+  const missing = names.find((name) => !copies.some(({ container }) => container === name));
+  if (missing !== undefined)
+    throw new ServiceError('not-found', `Cannot remove the copy of ${quoted(missing)}: none is kept`, {
+      remedy: 'upkeep data list shows all copies',
+    });
+  const removed = copies.filter(({ container }) => names.includes(container));
+  for (const { volume, container } of removed) {
+    const outcome = await engine.removeVolume(volume);
+    if (outcome.kind === 'refused' || outcome.kind === 'unknown')
+      throw new ServiceError('engine-refused', `Cannot remove the copy of ${quoted(container)}: ${outcome.message}`);
+  }
+  return removed;
+}
+
+/** Whether the update that made this container has copied data, as its journal says. */
+export function hasCopiedData({ labels }: Pick<ContainerSummary, 'labels'>): boolean {
+  return labels[`${journalPrefix}data`] !== undefined;
+}
+
+/** Removes the copies whose time is over. A failed removal is repeated by the next run. */
+export async function removeOverdueCopies({ engine, log }: Outside, signal?: AbortSignal): Promise<void> {
+  try {
+    const copies = await listKeptCopies({ engine }, signal);
+    if (copies.length === 0) return;
+    const { nowMs } = await engine.info(signal);
+    for (const { container, volume, keptUntilMs } of copies) {
+      if (keptUntilMs > nowMs || signal?.aborted) continue;
+      const outcome = await engine.removeVolume(volume);
+      if (outcome.kind === 'refused' || outcome.kind === 'unknown')
+        log.warn('A kept copy of data cannot be removed', { container, volume, error: outcome.message });
+      else log.info('A kept copy of data was removed', { container, volume, because: 'its time is over' });
+    }
+  } catch (error) {
+    if (signal?.aborted) return;
+    if (!(error instanceof ServiceError)) throw error;
+    log.warn('Kept copies of data cannot be listed', { error: describeError(error) });
+  }
+}
+
+/**
+ * Throws if a copy is kept of one of the containers and nobody has said what becomes of the data. No answer is safe:
+ * each loses something.
+ */
+export function requireDataAnswer(
+  copies: readonly KeptCopy[],
+  names: readonly string[],
+  answer: RollbackOptions['data'],
+): void {
+  if (answer !== undefined) return;
+  const copy = copies.find(({ container }) => names.includes(container));
+  if (copy === undefined) return;
+  const { container, takenAtMs, bytes } = copy;
+  const at = printTime(takenAtMs);
+  throw new ServiceError(
+    'undecided',
+    `Cannot roll back ${quoted(container)} without a decision about its data, of which a copy of ${at} is kept (${formatBytes(bytes)})`,
+    {
+      remedy: `with --data restore everything written since ${at} is lost; with --data leave the data stay as they are, and the old version may not be able to read them`,
+    },
+  );
+}

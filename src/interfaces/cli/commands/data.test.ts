@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { createCommandScene } from '../../../../test/support/scene/command-scene.ts';
+import { runReportingFailures } from '../cli.ts';
+import { data } from './data.ts';
+import { recover } from './recover.ts';
+import { rollback } from './rollback.ts';
+
+const copy = {
+  container: 'web',
+  volume: 'upkeep-data-web-1f0c6f7a9d3b2e41',
+  transaction: 'one',
+  takenAtMs: Date.UTC(2026, 0, 2, 4),
+  keptUntilMs: Date.UTC(2026, 0, 4, 4),
+  bytes: 412_000_000,
+  files: 5016,
+};
+
+async function run(argv: readonly string[], command = data) {
+  const scene = createCommandScene(argv, { keptCopies: [copy, { ...copy, container: 'db', volume: 'other' }] });
+  return { ...scene, code: await runReportingFailures(command, scene.context) };
+}
+
+test('data list shows size, time and volume of each kept copy, and of the named ones only', async () => {
+  const { fake, code } = await run(['data', 'list', 'web']);
+  expect(code).toBe(0);
+  const [titles, line, ...rest] = fake.out().split('\n');
+  expect(titles).toMatch(/^CONTAINER +TAKEN +KEPT UNTIL +SIZE +FILES +VOLUME/);
+  expect(line).toMatch(/^web +2026-01-02T04:00Z +2026-01-04T04:00Z +412 MB +5,016 +upkeep-data-web-1f0c6f7a9d3b2e41$/);
+  expect(rest).toEqual(['']);
+  expect((await run(['data'])).fake.out()).toContain('db ');
+  expect((await run(['data', 'list', 'nobody'])).fake.out()).toBe('No copy of data is kept.\n');
+});
+
+test('data list --json has bytes and times as the API writes them', async () => {
+  const { fake } = await run(['data', 'list', 'web', '--json']);
+  expect(JSON.parse(fake.out())).toMatchObject({
+    copies: [{ container: 'web', bytes: 412_000_000, files: 5016, taken_at: '2026-01-02T04:00:00.000Z' }],
+  });
+});
+
+test('data remove removes the copies of the named containers, and of no others', async () => {
+  const { fake, application, code } = await run(['data', 'remove', 'web']);
+  expect([code, application.asked]).toEqual([0, [['removeKeptCopies', ['web']]]]);
+  expect(fake.out()).toBe('Removed the copy of web\n');
+});
+
+test.each([
+  [['data', 'remove'], 'no container is named'],
+  [['data', 'erase', 'web'], 'expected list or remove'],
+])('%j does nothing', async (argv, message) => {
+  const { fake, application, code } = await run(argv);
+  expect([code, application.asked]).toEqual([1, []]);
+  expect(fake.err()).toContain(message);
+});
+
+test('recover passes on what a person wants for containers whose data cannot be put back', async () => {
+  const order = async (...argv: string[]) => (await run(['recover', ...argv], recover)).application.asked[0]?.[1];
+  expect(await order('web', '--keep-new')).toEqual({ names: ['web'], choice: 'keep-new' });
+  expect(await order('web', '--without-data')).toEqual({ names: ['web'], choice: 'without-data' });
+  expect(await order()).toBeUndefined();
+});
+
+test.each([[['--keep-new']], [['web', '--keep-new', '--without-data']]])('recover %j does nothing', async (argv) => {
+  const { application, code } = await run(['recover', ...argv], recover);
+  expect([code, application.asked]).toEqual([1, []]);
+});
+
+test('rollback passes on what becomes of the data, and nothing without an answer', async () => {
+  const order = async (...argv: string[]) =>
+    (await run(['rollback', 'web', ...argv], rollback)).application.asked[1]?.[1];
+  expect(await order('--data', 'restore')).toEqual({ names: ['web'], data: 'restore' });
+  expect(await order('--data=leave')).toEqual({ names: ['web'], data: 'leave' });
+  expect(await order()).toEqual(['web']);
+});
