@@ -23,7 +23,7 @@ const { values } = parseArgs({
     campaign: {
       type: 'string',
       multiple: true,
-      default: ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'I', 'J', 'K', 'L', 'M', 'N', 'P', 'Z'],
+      default: ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'I', 'J', 'K', 'L', 'M', 'N', 'P', 'Q', 'Z'],
     },
     engine: { type: 'string' },
     shape: { type: 'string', multiple: true, default: [''] },
