@@ -136,7 +136,8 @@ export function createApplication(
   const eventLog = createEventLog(world.log);
   for (const { hear } of [history, status, checks, outcomes, eventLog]) subscribe(hear);
   subscribe(({ kind }) => {
-    if (kind === 'update_completed' || kind === 'update_failed' || kind === 'update_deferred') engineCache.hurry();
+    const isEnd = kind === 'update_completed' || kind === 'update_failed' || kind === 'update_deferred';
+    if (isEnd && world.instance.transactions.size === 0) engineCache.hurry();
   });
 
   const ping = createReadiness(outside);

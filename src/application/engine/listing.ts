@@ -71,10 +71,17 @@ export async function listAll(outside: ReadOnlyOutside, signal: AbortSignal | un
 
 /**
  * The containers of a listing that this process must not stop: see `ownWays()`. It makes no call where this process uses
- * the engine's own socket, and where the list shows enough.
+ * the engine's own socket, and where the list shows enough. An inspection in the life of a container is enough: its
+ * mounts and the mode of its network are fixed.
  */
 export async function readOwnWays(
-  { engine, instance, routes, log }: Pick<ReadOnlyOutside, 'engine' | 'instance' | 'routes' | 'log'>,
+  {
+    engine,
+    instance,
+    routes,
+    log,
+    picture,
+  }: Pick<ReadOnlyOutside, 'engine' | 'instance' | 'routes' | 'log' | 'picture'>,
   containers: readonly ContainerSummary[],
   signal?: AbortSignal,
 ): Promise<OwnWays> {
@@ -83,7 +90,8 @@ export async function readOwnWays(
   await mapConcurrently(doubtfulWays(facts), inspectionsAtOnce, async (id) => {
     const note = (error: string) =>
       log.debug('A container cannot be inspected, so the way to the engine may be unknown', { error });
-    const container = await unlessBroken({ engine }, () => engine.inspectContainer(id, signal), note, signal);
+    const seen = picture?.containerSince(id, -Infinity);
+    const container = seen ?? (await unlessBroken({ engine }, () => engine.inspectContainer(id, signal), note, signal));
     if (container !== undefined) inspected.set(id, container);
   });
   return ownWays({ ...facts, inspected });

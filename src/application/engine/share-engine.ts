@@ -92,8 +92,8 @@ type PicturedCalls = 'inspectImage' | 'listImages' | 'inspectContainer' | 'listN
 /** An image is some kB, and only those of stale containers are inspected. */
 const maxImages = 200;
 
-/** Those of the updates under way. */
-const maxContainers = 64;
+/** The plan keeps them too. */
+const maxContainers = 500;
 
 /** A pull of an image that somebody has pulled meanwhile downloads no layer. */
 const digestsForMs = 60_000;

@@ -58,7 +58,7 @@ export type EnginePicture = {
   readonly image: (id: string) => Image | undefined;
   /** False if a list of the last minute, and every inspection since, has shown no image with this digest. */
   readonly mayHave: (digest: Digest) => boolean;
-  /** A container that was inspected since a monotonic time, if it is among the last ones. */
+  /** A container as it was inspected last, if that was since a monotonic time. Bounded. */
   readonly containerSince: (id: string, sinceMs: number) => Container | undefined;
   /** The networks of a list of the last ten seconds. */
   readonly networks: () => readonly Network[] | undefined;

@@ -249,6 +249,7 @@ export function fit(text: string, width: number, keep: 'start' | 'end' = 'start'
   const taken = displayWidth(text);
   if (taken <= width) return text + ' '.repeat(width - taken);
   if (width < 1) return '';
+  graphemes ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
   const segments = [...graphemes.segment(text)].map(({ segment }) => segment);
   let kept = '';
   let room = width - 1;
@@ -261,7 +262,7 @@ export function fit(text: string, width: number, keep: 'start' | 'end' = 'start'
   return cut + ' '.repeat(Math.max(0, width - displayWidth(cut)));
 }
 
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+let graphemes: Intl.Segmenter | undefined;
 
 /**
  * Wraps a text into lines of at most that many columns: at spaces, and inside a word only if it is longer than a line.
