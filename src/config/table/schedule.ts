@@ -92,7 +92,7 @@ export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
 /** The first format of a process loads the tables of all zones, which takes 20 ms. */
 function isTimeZone(text: string): boolean {
   const name = zoneNameIn(text);
-  if (/^(?:Etc\/)?(?:UTC|GMT)$/.test(name)) return true;
+  if (/^(?:Etc\/)?(?:UTC|GMT)$/.test(name ?? '')) return true;
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
   } catch {
