@@ -231,6 +231,7 @@ export function limitService(service: Service, within: AccessFilter): LimitedSer
       case 'scan_started':
       case 'engine_reachable':
       case 'notes_read':
+      case 'results_changed':
         return event;
       case 'scan_skipped':
       case 'containers_selected':
