@@ -21,8 +21,8 @@ describeInLab('an idle service', (lab) => {
   const containers = 100;
   const idleMs = 60_000;
   const starts = 11;
-  /** 300 ms until it is ready, on a machine on which Node starts within 40. */
-  const most = { mebibytes: 75, ready: 7.5 };
+  /** 200 ms until it is ready, on a machine on which Node starts within 40. */
+  const most = { mebibytes: 60, ready: 5 };
 
   test('memory with a page open, and the time until it is ready', async () => {
     const inImage = imageNode();
