@@ -1,4 +1,5 @@
-import { defined } from '../../domain/text/plain-data.ts';
+import { defined, formatBytes } from '../../domain/text/plain-data.ts';
+import { formatDuration, printTime } from '../../domain/text/duration.ts';
 import { describeWithRemedy, describeError } from '../../domain/text/errors.ts';
 import { isAlive, type Container } from '../../domain/container/container.ts';
 import { composeFileRemark } from '../../domain/plan/replacement.ts';
@@ -125,6 +126,21 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
     if (!isAlive(member.planned.container.state.status)) return {};
     return downtimeOf({ stopSentAtMs: transaction.stopTimes.sentAtMs(id), endedAt: result.endedAt.get(id), startedAt });
   }
+}
+
+/** The same outcome, whose reason also says what became of its data. */
+export function withDataRemark(outcome: ContainerOutcome): ContainerOutcome {
+  const { data, phases = {}, reason } = outcome;
+  if (data === undefined) return outcome;
+  const { bytes, isRestored, keptUntilMs } = data;
+  const tookMs = phases['restoring data'];
+  const took = tookMs === undefined ? '' : ` in ${formatDuration(Math.round(tookMs / 100) * 100)}`;
+  const remarks = [
+    reason,
+    isRestored ? `its data restored (${formatBytes(bytes)}${took})` : '',
+    keptUntilMs === undefined ? '' : `the copy of its data is kept until ${printTime(keptUntilMs)}`,
+  ];
+  return { ...outcome, reason: remarks.filter((remark) => remark !== '').join('; ') };
 }
 
 /** The update of a container whose health check was not awaited. */

@@ -16,6 +16,7 @@ import {
   describeMember,
   outcomeOf,
   unprepared,
+  withDataRemark,
 } from './outcomes.ts';
 import { prepareTransaction, type ImagesAhead, type PreparedMember, type PreparedTransaction } from './prepare.ts';
 import type { DataFigures } from '../../domain/transaction/data-helper.ts';
@@ -71,7 +72,7 @@ export async function runTransaction(
   );
   const outcomes = reached.map((outcome) => {
     const times = phases.read(outcome.name);
-    return times === undefined ? outcome : { ...outcome, phases: times };
+    return times === undefined ? outcome : withDataRemark({ ...outcome, phases: times });
   });
   for (const outcome of outcomes) announceEnd(outside, runId, outcome);
   return outcomes;

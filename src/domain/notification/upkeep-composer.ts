@@ -358,10 +358,16 @@ function inLocalTime(text: string, timeZone: string): string {
 const noLinks = { releases: undefined, page: undefined };
 
 /** Tenths of a second are precise enough. */
-function downtimeOf({ downtimeMs }: ContainerOutcome): string {
+function downtimeOf({ downtimeMs, data, phases }: ContainerOutcome): string {
   if (downtimeMs === undefined) return '';
   if (downtimeMs === 0) return 'no downtime';
-  return `down for ${formatDuration(downtimeMs < 1000 ? downtimeMs : Math.round(downtimeMs / 100) * 100)}`;
+  const copyingMs = data === undefined ? undefined : phases?.['saving data'];
+  const copying = copyingMs === undefined ? '' : `, ${inTenths(copyingMs)} of it copying data`;
+  return `down for ${inTenths(downtimeMs)}${copying}`;
+}
+
+function inTenths(ms: number): string {
+  return formatDuration(ms < 1000 ? ms : Math.round(ms / 100) * 100);
 }
 
 /** A name that a shell could interpret is not put into a command. */

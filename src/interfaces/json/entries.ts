@@ -190,10 +190,21 @@ export function outcomeEntry(container: ContainerOutcome) {
     new_digest: container.newDigest,
     ...downtimeEntry(container),
     phases_ms: phasesEntry(container.phases),
+    data: container.data && dataEntry(container.data),
     log: container.log,
     ...versionsEntry(container),
     engine: container.engine,
     kind: container.kind,
+  };
+}
+
+/** The data that the update has copied. Its times are among the phases. */
+function dataEntry({ bytes, files, isRestored, keptUntilMs }: NonNullable<ContainerOutcome['data']>) {
+  return {
+    bytes,
+    files,
+    restored: isRestored,
+    ...(keptUntilMs !== undefined && { kept_until: toTimestamp(keptUntilMs) }),
   };
 }
 

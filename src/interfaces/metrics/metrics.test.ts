@@ -52,6 +52,12 @@ describe('createMetrics()', () => {
     'upkeep_downtime_seconds_count 0',
     'upkeep_health_duration_seconds_count 0',
     'upkeep_registry_duration_seconds_count 0',
+    'upkeep_data_copied_bytes_total 0',
+    'upkeep_data_restored_bytes_total 0',
+    'upkeep_data_copy_failures_total 0',
+    'upkeep_data_restore_failures_total 0',
+    'upkeep_data_copy_seconds_count 0',
+    'upkeep_data_restore_seconds_count 0',
     `upkeep_build_info{version="1.2.3",node="${process.version}"} 1`,
   ])('%s is there from the start', async (line) => {
     expect((await scene().text()).split('\n')).toContain(line);

@@ -67,6 +67,12 @@ export function createMetrics(parts: MetricsParts): Metrics {
     'How long new versions took to pass or fail their health check',
     minutes,
   );
+  const copiedBytes = families.own.counter('data_copied_bytes_total', 'Bytes of data that updates have copied');
+  const restoredBytes = families.own.counter('data_restored_bytes_total', 'Bytes of data that rollbacks have put back');
+  const copyFailures = families.own.counter('data_copy_failures_total', 'Copies of data that failed');
+  const restoreFailures = families.own.counter('data_restore_failures_total', 'Data that could not be put back');
+  const savingTime = families.own.histogram('data_copy_seconds', 'How long copies of data took', seconds);
+  const restoringTime = families.own.histogram('data_restore_seconds', 'How long it took to put data back', seconds);
   const registryTime = families.own.histogram(
     'registry_duration_seconds',
     'Time from the start of a scan to the result for each container',
@@ -113,12 +119,19 @@ export function createMetrics(parts: MetricsParts): Metrics {
       case 'update_completed':
       case 'update_failed':
       case 'update_deferred': {
-        const { downtimeMs, outcome, phases } = event.outcome;
+        const { downtimeMs, outcome, phases, data } = event.outcome;
         endPull(`${event.runId} ${fleetKeyOf(event.engine, event.outcome)}`);
         if (downtimeMs !== undefined) downtime.observe(downtimeMs / 1000);
         const healthMs = phases?.['checking health'];
         if (healthMs !== undefined) healthTime.observe(healthMs / 1000);
         if (outcome === 'rolled_back') rollbacks.inc();
+        if (data !== undefined) copiedBytes.inc(data.bytes);
+        if (data?.isRestored === true) restoredBytes.inc(data.bytes);
+        const [savingMs, restoringMs] = [phases?.['saving data'], phases?.['restoring data']];
+        if (savingMs !== undefined) savingTime.observe(savingMs / 1000);
+        if (restoringMs !== undefined) restoringTime.observe(restoringMs / 1000);
+        if (savingMs !== undefined && data === undefined) copyFailures.inc();
+        if (restoringMs !== undefined && data?.isRestored !== true) restoreFailures.inc();
         break;
       }
       case 'scan_completed':

@@ -103,7 +103,11 @@ function sayFailed(data: JsonObject): string {
 }
 
 function downOf(data: JsonObject): string {
-  const ms = (name: string) => (typeof data[name] === 'number' ? data[name] : undefined);
-  const down = formatDowntime(ms('downtime_ms'), ms('stopping_ms'));
+  const ms = (name: string) => (typeof data[name] === 'number' ? { ms: data[name] } : undefined);
+  const [downtime, stopping] = [ms('downtime_ms'), ms('stopping_ms')];
+  const down = formatDowntime({
+    ...(downtime && { downtimeMs: downtime.ms }),
+    ...(stopping && { stoppingMs: stopping.ms }),
+  });
   return down === '' ? '' : ` (${down})`;
 }

@@ -2,7 +2,7 @@ import { formatDuration, printTime } from '../../../domain/text/duration.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { TaskProgress } from '../../../domain/container/swarm-service.ts';
 import { words } from '../../../domain/text/words.ts';
-import type { OutcomeKind } from '../../../domain/run/session.ts';
+import type { ContainerOutcome, OutcomeKind } from '../../../domain/run/session.ts';
 import type { Staleness } from '../../../domain/check/verdict.ts';
 import type { StyleName, Cell } from '../terminal/style.ts';
 
@@ -145,12 +145,20 @@ export function formatTasks({ running, wanted }: TaskProgress): string {
   return `${running} of ${countOf(wanted, 'task')}`;
 }
 
-/** `down for 6.6s, 6s of it stopping`; empty if nothing was stopped. */
-export function formatDowntime(downtimeMs: number | undefined, stoppingMs: number | undefined): string {
+/** `down for 6.6s, 3s of it stopping, 2.4s copying data`; empty if nothing was stopped. */
+export function formatDowntime({ downtimeMs, stoppingMs, data, phases }: DownTimes): string {
   if (downtimeMs === undefined) return '';
-  const down = `down for ${formatRoughly(downtimeMs)}`;
-  return stoppingMs === undefined ? down : `${down}, ${formatRoughly(stoppingMs)} of it stopping`;
+  const copyingMs = data === undefined ? undefined : phases?.['saving data'];
+  const parts = [
+    ...(stoppingMs === undefined ? [] : [`${formatRoughly(stoppingMs)} of it stopping`]),
+    ...(copyingMs === undefined
+      ? []
+      : [`${formatRoughly(copyingMs)} ${stoppingMs === undefined ? 'of it ' : ''}copying data`]),
+  ];
+  return [`down for ${formatRoughly(downtimeMs)}`, ...parts].join(', ');
 }
+
+type DownTimes = Pick<ContainerOutcome, 'downtimeMs' | 'stoppingMs' | 'data' | 'phases'>;
 
 /** Whole milliseconds below a second, tenths of a second above. */
 export function formatRoughly(ms: number): string {

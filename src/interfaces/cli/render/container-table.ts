@@ -97,10 +97,11 @@ function reasonOfCheck({ status, reason, error, pullDigest, latestDigest }: Chec
   return isPlainUpdate || /^(?:pinned|local)$/.test(status) ? '' : (error ?? reason);
 }
 
-function sayWhy({ name, reason: whole, downtimeMs, stoppingMs, outcome }: ContainerOutcome): string {
+function sayWhy(container: ContainerOutcome): string {
+  const { name, reason: whole, outcome } = container;
   if (outcome === 'fresh') return remarkOf(whole);
   const reason = causeFirst(whole, name);
-  const down = formatDowntime(downtimeMs, stoppingMs);
+  const down = formatDowntime(container);
   if (down === '') return reason;
   return reason === '' ? down : `${reason} (${down})`;
 }

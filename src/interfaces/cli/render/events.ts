@@ -143,9 +143,9 @@ function levelOfStatus(status: string): Level {
 }
 
 function sayOutcome({
-  outcome: { name: bare, engine, reason, downtimeMs, stoppingMs, ...result },
+  outcome: { name: bare, engine, reason, ...result },
 }: Extract<ServiceEvent, { outcome: object }>): string {
-  const down = formatDowntime(downtimeMs, stoppingMs);
+  const down = formatDowntime(result);
   const what = sayResult(result).text;
   const name = shownName({ name: bare, engine });
   return `${name}: ${withReason(down === '' ? what : `${what} (${down})`, reason)}`;

@@ -185,6 +185,14 @@ export const outcomeFields: Fields = {
   stopping_ms: integer('Part of the downtime until the process ended; absent if unknown'),
   down_ms: integer('Part of the downtime without a process; absent if unknown'),
   phases_ms: map(integer('How long this phase of the update took; absent if the update did not begin')),
+  data: object(
+    {
+      bytes: integer('Size of the data that was copied'),
+      files: integer('Number of its files'),
+      restored: booleanField('Whether the old version runs on this data again'),
+    },
+    { kept_until: time('When the copy is removed; absent if it is removed already') },
+  ),
   log: text('The last log lines of a new version that failed, without known secrets'),
   verdict: oneOf(
     ['pinned', 'held', 'local', 'unknown'],
