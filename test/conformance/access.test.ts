@@ -263,6 +263,32 @@ async function until(isTrue: () => Promise<boolean>): Promise<void> {
   throw new Error('it did not become true');
 }
 
+describe('the word of a proxy', () => {
+  const from = (headers: AskOptions['headers'], localAddress = '127.0.0.2') =>
+    scene.ask('/v1/containers', { token: null, localAddress, ...(headers && { headers }) });
+
+  test.each([
+    ['twice, as if a client had sent it too', { 'remote-user': ['vera', 'eve'] }, 401],
+    ['empty', { 'remote-user': '' }, 401],
+    ['with another spelling', { remote_user: 'vera' }, 401],
+    ['with a list', { 'remote-user': 'vera, eve' }, 403],
+    ['with groups alone', { 'remote-groups': 'admins' }, 401],
+    ['with groups that come twice', { 'remote-user': 'eve', 'remote-groups': ['family', 'admins'] }, 403],
+    ['with another case', { 'REMOTE-USER': 'vera' }, 200],
+  ])('%s is %#', async (_, headers, status) => expect((await from(headers)).status).toBe(status));
+
+  test('does not count for a client that only says that it is behind the proxy', async () => {
+    const headers = { 'remote-user': 'vera', 'x-forwarded-for': '127.0.0.2' };
+    expect((await from(headers, '127.0.0.4')).status).toBe(401);
+  });
+
+  test('changes nothing for a page of another site', async () => {
+    const headers = { 'remote-user': 'otto@example.com', origin: 'https://evil.test', 'x-upkeep-page': '1' };
+    const reply = await scene.ask('/v1/check', { method: 'POST', token: null, localAddress: '127.0.0.2', headers });
+    expect(reply.status).toBe(403);
+  });
+});
+
 describe('a caller with a filter', () => {
   const limited = token('operator', true);
   const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });

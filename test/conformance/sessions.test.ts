@@ -1,4 +1,7 @@
-import { afterEach, describe, expect, test, afterAll } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, onTestFinished, test, afterAll } from 'vitest';
 import { apiToken, type HttpScene, type Reply, type SceneOptions, startHttp } from '../support/http/http-scene.ts';
 import { createScriptedService } from '../support/http/scripted-service.ts';
 import { createFakeClock } from '../support/clock/fake-clock.ts';
@@ -274,4 +277,31 @@ describe('the limits', () => {
     }
     expect(answered).toBe(60);
   }, 120_000);
+});
+
+test('a revoked token lets nobody in, with its sessions, also after a restart', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'cf-revoked-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, 'tokens');
+  writeFileSync(path, `admin: ${apiToken}\nci: token-of-the-ci-job operator\n`);
+  const store = createStore();
+  const settings = { token: { kind: 'file', path } as const };
+  await start({ settings, sessions: { password: undefined, kept: store.kept() } });
+  const cookie = cookieIn(await signIn('token-of-the-ci-job'));
+  expect((await withCookie(cookie)).status).toBe(200);
+  const listed = await scene.ask('/v1/tokens');
+  expect(listed.json().tokens).toContainEqual({ name: 'ci', kind: 'api', rights: 'operator' });
+  expect(listed.text).not.toContain('token-of');
+  expect((await scene.ask('/v1/tokens/ci', { method: 'DELETE' })).json().kept).toBe(true);
+  expect((await scene.ask('/v1/tokens/ci', { method: 'DELETE' })).status).toBe(404);
+  for (const isAgain of [false, true]) {
+    if (isAgain) {
+      await scene.stop();
+      await start({ settings, sessions: { password: undefined, kept: store.kept() } });
+    }
+    expect((await scene.ask('/v1/containers', { token: 'token-of-the-ci-job' })).status).toBe(401);
+    expect((await withCookie(cookie)).status).toBe(401);
+    expect((await scene.ask('/v1/containers')).status).toBe(200);
+  }
+  expect(JSON.stringify(store.changes)).not.toContain('token-of-the-ci-job');
 });

@@ -10,6 +10,47 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const tokens = { UPKEEP_HTTP_API_TOKEN: 'secret-of-the-api', UPKEEP_HTTP_API_EVENTS_TOKEN: 'secret-of-the-events' };
 
+describe('people', () => {
+  const on = ['--http-api-endpoints', 'dashboard'];
+  const oidc = ['--oidc-issuer', 'https://auth.test', '--oidc-client-id', 'upkeep'];
+  test.each([
+    ['an issuer without a client', ['--oidc-issuer', 'https://auth.test', '--auth-admins', 'anna'], 'it needs both'],
+    ['a client without an issuer', ['--oidc-client-id', 'upkeep', '--auth-admins', 'anna'], 'it needs both'],
+    ['an issuer that lets nobody in', oidc, 'nobody has a role; list them with --auth-admins'],
+    ['a header that lets nobody in', ['--auth-header', 'Remote-User'], 'nobody has a role'],
+    ['an issuer with a query', ['--oidc-issuer', 'https://auth.test/?a=b'], 'expected the URL of an issuer'],
+    ['an address to come back to elsewhere', ['--oidc-redirect-url', 'https://nas.test/'], '/v1/oidc-callback'],
+    [
+      'a secret in a file that is missing',
+      [...oidc, '--auth-admins', 'a', '--oidc-client-secret', '/nope'],
+      'Cannot read',
+    ],
+  ])('%s stops the start', (_, argv, why) => expect(faultsOf([...on, ...argv])).toContain(why));
+
+  test.each([
+    ['without a trusted proxy', ['--auth-header', 'Remote-User'], '--http-api-trusted-proxies'],
+    ['with an issuer without TLS', ['--oidc-issuer', 'http://auth.test', '--oidc-client-id', 'a'], 'without TLS'],
+  ])('%s there is a warning', (_, argv, words) => {
+    const loaded = load([...on, '--auth-admins', 'anna', ...argv], {});
+    if (loaded.kind !== 'command') throw new Error('faults');
+    expect(loaded.warnings.join('\n')).toContain(words);
+  });
+
+  test('the secret is that of its file, whose path is kept', () => {
+    const path = join(folder, 'client-secret');
+    writeFileSync(path, 'the-secret\n');
+    const { oidc: found } = httpOf([...on, ...oidc, '--auth-admins', '@a.test', '--oidc-client-secret', path], {});
+    expect(found).toMatchObject({ clientSecret: { kind: 'file', path }, scopes: ['openid', 'profile', 'email'] });
+  });
+
+  test('a secret of webhooks has no role', () => {
+    const path = join(folder, 'webhooks');
+    writeFileSync(path, 'hub: the-secret-of-webhooks viewer\n');
+    const argv = ['--http-api-endpoints', 'webhooks', '--http-api-webhook-secret', path];
+    expect(faultsOf(argv)).toContain('a secret of webhooks has no role');
+  });
+});
+
 describe('the endpoints', () => {
   test('are none by default, and then nothing else about the API is looked at', () => {
     const settings = httpOf([], { UPKEEP_HTTP_API_TOKEN: '/run/secrets/not-there' });

@@ -157,6 +157,11 @@ function tokenSource(
     faults.push({ kind: 'value', message });
     return undefined;
   }
+  if (key === 'httpWebhookSecret' && found.tokens.some(({ rights }) => rights !== undefined)) {
+    const message = `Cannot use the file of ${source}${shownPath(path)}: a secret of webhooks has no role`;
+    faults.push({ kind: 'value', message });
+    return undefined;
+  }
   const isShort = found.tokens.some(({ token }) => token.length < shortestToken);
   if (isShort) warnings.push(`The token of ${source} ${shortWords}`);
   return { kind: 'file', path };

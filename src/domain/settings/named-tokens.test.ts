@@ -12,6 +12,13 @@ test.each([
   ['anna: t1', [{ name: 'anna', token: 't1' }]],
   ['anna: #t1', [{ name: 'anna', token: '#t1' }]],
   [
+    'ci: t1 operator, image=acme/*\nboard:  t2   viewer',
+    [
+      { name: 'ci', token: 't1', rights: { role: 'operator', within: { images: ['acme/*'], containers: [] } } },
+      { name: 'board', token: 't2', rights: { role: 'viewer' } },
+    ],
+  ],
+  [
     '# tokens\nanna: t1\r\n\r\n  # of the living room\r\nJosé at home:\tt2:x\rbob: t3\n',
     [
       { name: 'anna', token: 't1' },
