@@ -159,6 +159,8 @@ export function removeVolume(world: World, name: string): 'done' | 'noop' {
   if (!world.volumes.has(name)) return 'noop';
   if (isUsed(world, name)) throw new Refusal(409, `remove ${name}: volume is in use`);
   world.volumes.delete(name);
+  // A removal needs no space, and makes some.
+  world.condition.diskFull = false;
   emitEvent(world, 'volume', 'destroy', name, { driver: 'local' });
   return 'done';
 }

@@ -26,7 +26,15 @@ describeInLab('the data of a container', (lab) => {
     };
     const container = await scene.stale('web', { old: dataApp.v1, next: dataApp[next], config });
     await until(() => readdirSync(join(lab.dir, 'data/outside-web')).length > 1);
-    const update = (...args: string[]) => upkeep.update('--data-image', helper, '--data-folders', allowed, ...args);
+    // A migration may take longer than a short window.
+    const common = [
+      '--data-image',
+      helper,
+      '--data-folders',
+      allowed,
+      ...(next === 'bad' ? ['--health-window', '10s'] : []),
+    ];
+    const update = (...args: string[]) => upkeep.update(...common, ...args);
     return { container, update, before: describeData(container) };
   }
 
@@ -79,7 +87,7 @@ describeInLab('the data of a container', (lab) => {
     const container = await scene.stale('web', { old: dataApp['small-v1'], next: dataApp[next], config });
     const outside = join(lab.dir, 'data/outside-web');
     await until(() => readdirSync(outside).some((file) => file.startsWith('ready-')));
-    const common = ['--data-image', helper, '--health-window', '8s'];
+    const common = ['--data-image', helper, '--health-window', '10s'];
     const update = (...args: string[]) => upkeep.update(...common, ...args);
     const recover = (...args: string[]) => runUpkeep(['recover', ...args], { socket: engine.socket });
     return { container, update, recover, helper, before: describeData(container) };

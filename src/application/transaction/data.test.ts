@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest';
+import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
+import type { PlannedFault } from '../../../sandbox/engine/calls.ts';
+import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
+import type { ContainerOutcome } from '../../domain/run/session.ts';
+import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
+import { createApplication } from '../create-application.ts';
+import { recoverTransactions, type RecoveryOrder } from '../recovery/recover.ts';
+
+const settings: ServiceSettings = {
+  ...defaultSettings,
+  gateWindowMs: 2000,
+  data: { kind: 'volumes' },
+  dataImage: 'upkeep-tools:1',
+};
+const image = 'app:1';
+const bad: Behaviour = { marksVolumes: 'v2', exitsAfterMs: 1000, exitCode: 3 };
+
+async function setScene(next: Behaviour): Promise<SandboxScene> {
+  const scene = createSandboxScene();
+  scene.registry.store.publish(image, { version: '1' });
+  await scene.sandbox.engine.pullImage({ reference: image });
+  scene.sandbox.control.addImage('upkeep-tools:1', { version: 'tools' });
+  const HostConfig = { RestartPolicy: { Name: 'always', MaximumRetryCount: 0 }, Binds: ['kept:/data'] };
+  scene.sandbox.control.runContainer('web', { Image: image, HostConfig });
+  scene.sandbox.control.markVolume('kept', 'of v1');
+  scene.registry.store.publish(image, { version: '2', behaviour: next });
+  return scene;
+}
+
+async function update(
+  scene: SandboxScene,
+  more: Partial<ServiceSettings> = {},
+  faults: readonly PlannedFault[] = [],
+): Promise<ContainerOutcome | undefined> {
+  const { outside, connection } = scene.startProcess(scene.sandbox.connect({ faults }));
+  const application = createApplication(outside, { ...settings, ...more });
+  const request = { trigger: 'command', images: [], containers: [] } as const;
+  const { containers } = await scene.clock.run(() => application.update(request));
+  connection.crash();
+  return containers.find(({ name }) => name === 'web');
+}
+
+const recover = (scene: SandboxScene, order: RecoveryOrder = {}) =>
+  scene.clock.run(() => recoverTransactions(scene.startProcess().outside, settings, undefined, order));
+const worldOf = ({ sandbox }: SandboxScene) => {
+  const { containers, volumes } = sandbox.control.snapshot();
+  const running = Object.values(containers).flatMap(({ name, running: runs }) => (runs ? name : []));
+  return { names: Object.keys(containers).toSorted(), running, volumes };
+};
+
+/** At the start of the new version: its old container has its parked name then. */
+const atStart = (act: () => void): PlannedFault => ({
+  at: ({ kind, target }) => kind === 'startContainer' && target === 'web',
+  fault: { kind: 'third-party', when: 'after', act },
+});
+
+describe('an update that copies data', () => {
+  test('tells how much it has copied, and whether that came back', async () => {
+    const scene = await setScene(bad);
+    expect(await update(scene)).toMatchObject({
+      outcome: 'rolled_back',
+      data: { bytes: 1_000_000, files: 1, isRestored: true },
+      phases: { 'saving data': expect.any(Number), 'restoring data': expect.any(Number) },
+    });
+    expect(worldOf(scene)).toEqual({ names: ['web'], running: ['web'], volumes: { kept: 'of v1' } });
+  });
+
+  test('goes back on a disk that the new version has filled', async () => {
+    const scene = await setScene(bad);
+    const full = atStart(() => scene.sandbox.control.fillDisk());
+    expect(await update(scene, {}, [full])).toMatchObject({ outcome: 'rolled_back' });
+    expect(worldOf(scene)).toEqual({ names: ['web'], running: ['web'], volumes: { kept: 'of v1' } });
+  });
+
+  test('does not begin without an image for its helpers, or above its limits', async () => {
+    const scene = await setScene(bad);
+    const startedAt = (await scene.sandbox.engine.inspectContainer('web'))?.state.startedAt;
+    for (const [more, reason] of [
+      [{ dataImage: undefined }, 'this engine has no image of Upkeep'],
+      [{ dataMaxBytes: 1000 }, 'its data are 1 MB, more than --data-max-size 1 kB'],
+    ] as const) {
+      const outcome = await update(scene, more);
+      expect(outcome).toMatchObject({ outcome: 'failed', reason: expect.stringContaining(reason) });
+    }
+    expect((await scene.sandbox.engine.inspectContainer('web'))?.state.startedAt).toBe(startedAt);
+    expect(worldOf(scene)).toEqual({ names: ['web'], running: ['web'], volumes: { kept: 'of v1' } });
+  });
+
+  test.each([
+    ['keep-new', { names: ['web'], running: ['web'], volumes: { kept: 'of v1 v2 v2' } }],
+    ['without-data', { names: ['web'], running: ['web'], volumes: { kept: 'of v1 v2' } }],
+  ] as const)('whose copy is gone waits for a person, and "%s" ends it', async (choice, end) => {
+    const scene = await setScene({ ...bad, exitsAfterMs: 1500 });
+    const pruned = atStart(() => {
+      const { control } = scene.sandbox;
+      for (const role of ['save', 'restore']) control.removeContainer(`web.upkeep-${role}`);
+      for (const name of Object.keys(control.snapshot().volumes))
+        if (name.startsWith('upkeep-data-')) void scene.sandbox.engine.removeVolume(name);
+    });
+    const outcome = await update(scene, {}, [pruned]);
+    expect(outcome).toMatchObject({ outcome: 'failed', isUnfinished: true });
+    expect(outcome?.reason).toContain('the copy of the data of "web" is gone');
+    expect(worldOf(scene).running).toEqual([]);
+    expect(await recover(scene)).toMatchObject({ transactions: [{ result: 'failed' }] });
+    expect(worldOf(scene).running).toEqual([]);
+    await recover(scene, { dataChoice: { names: ['web'], choice } });
+    expect(worldOf(scene)).toEqual(end);
+  });
+
+  test.each([
+    ['restore', 'of v1', false],
+    ['leave', 'of v1 v2', true],
+  ] as const)('to a kept container goes back with "%s" of its data', async (data, content, isCopyLeft) => {
+    const scene = await setScene({ marksVolumes: 'v2' });
+    const more = { keepOldMs: 3_600_000 };
+    expect((await update(scene, more))?.data?.keptUntilMs).toBeGreaterThan(0);
+    const application = createApplication(scene.startProcess().outside, { ...settings, ...more });
+    const { containers } = await scene.clock.run(() => application.rollBack(['web'], undefined, { data }));
+    expect(containers).toMatchObject([{ name: 'web', outcome: 'went_back' }]);
+    const { names, volumes } = worldOf(scene);
+    expect(names).toEqual(['web']);
+    expect(volumes['kept']).toBe(content);
+    expect(Object.keys(volumes).some((name) => name.startsWith('upkeep-data-'))).toBe(isCopyLeft);
+  });
+});
