@@ -89,7 +89,7 @@ describe('the memory of a cooldown', () => {
   test('is of use with a torn last line and with lines of somebody else', async () => {
     const { scene, run, path } = await begin();
     await run();
-    appendFileSync(path, 'null\n{"reference":"x","longestMs":1,"seen":[{}]}\n{"reference":"docker.io/libr');
+    appendFileSync(path, 'null\n{"reference":"x","maxMs":1,"seen":[{}]}\n{"reference":"docker.io/libr');
     await scene.clock.advance(3 * day);
     expect((await run()).outcome).toBe('updated');
   });
@@ -171,7 +171,7 @@ describe('a record of what was seen behind a tag', () => {
   const nowMs = Date.UTC(2026, 5, 1);
   const anyTag = fc.record({
     reference: fc.stringMatching(/^[a-z]{1,3}$/),
-    longestMs: fc.nat(),
+    maxMs: fc.nat(),
     seen: fc.array(fc.record({ digest: anyDigest, atMs: anyAt, sawItCome: fc.boolean() }), {
       minLength: 1,
       maxLength: 64,

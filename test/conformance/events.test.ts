@@ -313,7 +313,7 @@ describe('Last-Event-ID', () => {
 
 describe('readers', () => {
   test('beyond the most there may be are refused with 503, and let in when one goes', async () => {
-    await start({ limits: { mostStreams: 2 } });
+    await start({ limits: { maxStreams: 2 } });
     const first = await follow();
     await follow();
     const refused = await scene.ask('/v1/events', { token: eventsToken });

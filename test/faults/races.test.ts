@@ -47,8 +47,8 @@ async function setScene(
   };
 }
 
-/** Latencies of up to `mostMs` that differ from run to run, so that the racers meet at other calls each time. */
-function jitter(seed: number, mostMs = 120): Record<string, number> {
+/** Latencies of up to `maxMs` that differ from run to run, so that the racers meet at other calls each time. */
+function jitter(seed: number, maxMs = 120): Record<string, number> {
   const kinds = [
     'tagImage',
     'createContainer',
@@ -59,7 +59,7 @@ function jitter(seed: number, mostMs = 120): Record<string, number> {
     'removeContainer',
   ];
   return Object.fromEntries(
-    kinds.map((kind) => [kind, 1 + (Number.parseInt(fnv64(`${seed} ${kind}`).slice(0, 8), 16) % mostMs)]),
+    kinds.map((kind) => [kind, 1 + (Number.parseInt(fnv64(`${seed} ${kind}`).slice(0, 8), 16) % maxMs)]),
   );
 }
 

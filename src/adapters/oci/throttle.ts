@@ -257,10 +257,10 @@ export function retryAfterMs(answer: Pick<WireAnswer, 'headers' | 'body'>, nowMs
 }
 
 /** The longest pause that an answer can cause. */
-const longestMs = 3_600_000;
+const maxMs = 3_600_000;
 
 function bounded(ms: number): number {
-  return Math.min(Math.max(0, ms), longestMs);
+  return Math.min(Math.max(0, ms), maxMs);
 }
 
 /**

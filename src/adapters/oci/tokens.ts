@@ -231,7 +231,7 @@ function createSharedScopes(clock: Pick<Clock, 'monotonicMs'>): SharedScopes {
       const chosen = [scope];
       let length = scope.length;
       for (const companion of companions) {
-        if (chosen.length >= mostScopes || length + companion.length > longestScopes) break;
+        if (chosen.length >= maxScopes || length + companion.length > maxScopesLength) break;
         if (lone.has(companion) || companion === scope) continue;
         chosen.push(companion);
         length += companion.length;
@@ -249,8 +249,8 @@ function createSharedScopes(clock: Pick<Clock, 'monotonicMs'>): SharedScopes {
 }
 
 /** A token lists its scopes and is sent in a header. Servers accept headers of 8 kB. */
-const mostScopes = 50;
-const longestScopes = 2500;
+const maxScopes = 50;
+const maxScopesLength = 2500;
 
 /**
  * A login rarely lacks access to more repositories. More refusals mean that the registry does not accept shared tokens.

@@ -388,11 +388,11 @@ export function createTagSightings({ clock, store }: KeptTags): TagSightings {
     load: () => (loading ??= load()),
     see(reference, digest, { now: at, cooldownMs, isNew = false }) {
       const { monotonicMs } = at;
-      const known = find(reference, at) ?? { longestMs: 0, seen: [] };
+      const known = find(reference, at) ?? { maxMs: 0, seen: [] };
       stored.delete(reference);
-      const longestMs = Math.max(known.longestMs, cooldownMs);
-      const seen = withSighting(known.seen, digest, { monotonicMs, longestMs, isNew });
-      putNewest(tags, reference, { longestMs, seen }, maxSeenTags);
+      const maxMs = Math.max(known.maxMs, cooldownMs);
+      const seen = withSighting(known.seen, digest, { monotonicMs, maxMs, isNew });
+      putNewest(tags, reference, { maxMs, seen }, maxSeenTags);
       if (known.seen.at(-1)?.digest !== digest) moved.add(reference);
       return seen;
     },

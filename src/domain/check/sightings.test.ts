@@ -7,11 +7,11 @@ const day = 86_400_000;
 const nowMs = Date.UTC(2026, 5, 1);
 
 /** Sightings as `word@day`. */
-function see(looks: readonly string[], longestMs = 30 * day): readonly Sighting[] {
+function see(looks: readonly string[], maxMs = 30 * day): readonly Sighting[] {
   let seen: readonly Sighting[] = [];
   for (const look of looks) {
     const [word = '', at = '0'] = look.split('@');
-    seen = withSighting(seen, digestOf(word), { monotonicMs: Number(at) * day, longestMs });
+    seen = withSighting(seen, digestOf(word), { monotonicMs: Number(at) * day, maxMs });
   }
   return seen;
 }
@@ -87,7 +87,7 @@ describe('eligibleOlderDigests()', () => {
           let monotonicMs = 0;
           for (const [index, gap] of gaps.entries()) {
             monotonicMs += gap;
-            seen = withSighting(seen, digestOf(`release ${index}`), { monotonicMs, longestMs: cooldownMs });
+            seen = withSighting(seen, digestOf(`release ${index}`), { monotonicMs, maxMs: cooldownMs });
             const ripe = eligibleOlderDigests(seen, cooldownMs, monotonicMs);
             const begunAtMs = gaps[0] ?? 0;
             if (monotonicMs - begunAtMs >= 2 * cooldownMs) expect(ripe).not.toEqual([]);

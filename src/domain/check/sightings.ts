@@ -30,21 +30,21 @@ export function ageOf(
 
 /**
  * The tag's sightings with one more, oldest first; the last is the current one. If the tag moves back, the sightings in
- * between are dropped as withdrawn. Sightings too old for a cooldown of `longestMs` are dropped.
+ * between are dropped as withdrawn. Sightings too old for a cooldown of `maxMs` are dropped.
  */
 export function withSighting(
   seen: readonly Sighting[],
   digest: Digest,
-  { monotonicMs, longestMs, isNew = false }: SightingTimes,
+  { monotonicMs, maxMs, isNew = false }: SightingTimes,
 ): readonly Sighting[] {
   const known = seen.findIndex((sighting) => sighting.digest === digest);
-  if (known !== -1) return withoutExpired(seen.slice(0, known + 1), monotonicMs - 2 * longestMs);
+  if (known !== -1) return withoutExpired(seen.slice(0, known + 1), monotonicMs - 2 * maxMs);
   const all = [...seen, { digest, atMs: monotonicMs, sawItCome: seen.length > 0 || isNew }];
-  return thinned(withoutExpired(all, monotonicMs - 2 * longestMs));
+  return thinned(withoutExpired(all, monotonicMs - 2 * maxMs));
 }
 
 /** `isNew`: the tag was missing in the last check. */
-type SightingTimes = { readonly monotonicMs: number; readonly longestMs: number; readonly isNew?: boolean };
+type SightingTimes = { readonly monotonicMs: number; readonly maxMs: number; readonly isNew?: boolean };
 
 /**
  * Digests that may be applied while the newest of the tag is too young, the youngest first. They count only if the tag
@@ -84,7 +84,7 @@ function thinned(seen: readonly Sighting[]): readonly Sighting[] {
 export type SeenTag = {
   readonly reference: string;
   /** The longest cooldown, in milliseconds, for which the tag was read. */
-  readonly longestMs: number;
+  readonly maxMs: number;
   /** Oldest first; the last is the current one. */
   readonly seen: readonly Sighting[];
 };
@@ -113,11 +113,11 @@ const earliestMs = Date.UTC(2025, 0, 1);
 /** Reads a record of the file. Undefined for any other value. */
 export function readSeenTag(value: unknown): SeenTag | undefined {
   if (!isJsonObject(value)) return undefined;
-  const { reference, longestMs, seen } = value;
+  const { reference, maxMs, seen } = value;
   if (typeof reference !== 'string' || reference === '' || reference.length > maxReferenceLength) return undefined;
-  if (!isWholeNumber(longestMs) || !Array.isArray(seen) || seen.length === 0 || seen.length > maxSeen) return undefined;
+  if (!isWholeNumber(maxMs) || !Array.isArray(seen) || seen.length === 0 || seen.length > maxSeen) return undefined;
   const sightings = seen.flatMap((each) => readSighting(each) ?? []);
-  return sightings.length === seen.length ? { reference, longestMs, seen: sightings } : undefined;
+  return sightings.length === seen.length ? { reference, maxMs, seen: sightings } : undefined;
 }
 
 function readSighting(value: unknown): Sighting | undefined {

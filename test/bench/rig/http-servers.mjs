@@ -89,7 +89,7 @@ async function ours(containers) {
     runOptions: {},
     metrics: () => Promise.resolve(''),
     assetsFolder: '.',
-    limits: { mostStreams: 20_000 },
+    limits: { maxStreams: 20_000 },
   });
   return made;
 }

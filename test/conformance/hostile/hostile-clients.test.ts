@@ -45,7 +45,7 @@ describe('open connections', () => {
     ['do not send their body', 'POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n'],
     ['have been refused', 'GET /nope HTTP/1.1\r\nHost: x\r\n\r\n'],
   ])('those that %s lock nobody out: the longest idle go first', async (_, text) => {
-    await start({ limits: { mostConnections: 20 } });
+    await start({ limits: { maxConnections: 20 } });
     const first = await openMany(20, text);
     const later = await openMany(40, text);
     expect((await scene.ask('/livez')).status).toBe(200);
@@ -56,7 +56,7 @@ describe('open connections', () => {
   });
 
   test('those that a proxy keeps for the next request outlast idle ones', async () => {
-    await start({ limits: { mostConnections: 20 } });
+    await start({ limits: { maxConnections: 20 } });
     const agent = new Agent({ keepAlive: true, maxSockets: 10, maxFreeSockets: 10 });
     onTestFinished(() => agent.destroy());
     const ports = new Set<number | undefined>();
@@ -79,7 +79,7 @@ describe('open connections', () => {
     const scripted = service();
     let end = () => {};
     scripted.script.updateEnds = new Promise<void>((resolve) => (end = resolve));
-    await start({ limits: { mostConnections: 5 } }, scripted);
+    await start({ limits: { maxConnections: 5 } }, scripted);
     const updates = Array.from({ length: 5 }, () => scene.ask('/v1/update?container=web', { method: 'POST' }));
     await vi.waitUntil(() => scripted.asked.length === 5);
     const late = await open();
@@ -90,7 +90,7 @@ describe('open connections', () => {
   });
 
   test('event streams never take all of them', async () => {
-    await start({ limits: { mostConnections: 8 } });
+    await start({ limits: { maxConnections: 8 } });
     const request = 'GET /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer events-token-for-tests\r\n\r\n';
     await openMany(6, request);
     await vi.waitUntil(() => scene.http.streams.count() === 6);

@@ -29,11 +29,11 @@ export async function updateRoughly(
     if (performance.now() > deadlineMs) throw new Error(`The release is not through after ${deaths} deaths`);
     const service = startService(fleet.engine, ['--update-on-start']);
     await (below(3) === 0 ? service.listens() : service.hasRepaired());
-    await sleep(below(longestMs));
+    await sleep(below(maxMs));
     if (engineDeaths < mostEngineDeaths && below(6) === 0) {
       engineDeaths += 1;
       byEngine += await killEngine(fleet, service, below(500));
-      await sleep(below(longestMs));
+      await sleep(below(maxMs));
     }
     const lines = await service.kill();
     log.push(...lines);
@@ -46,7 +46,7 @@ export async function updateRoughly(
 }
 
 /** Time after it listens, or after it has repaired: enough for a few updates, or for none. */
-const longestMs = 5000;
+const maxMs = 5000;
 
 const mostEngineDeaths = 2;
 

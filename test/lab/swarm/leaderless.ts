@@ -9,9 +9,9 @@ export type ManagerInfo = { readonly ControlAvailable: boolean; readonly Error: 
  * of the others, and answers from memory until then.
  */
 export async function untilLeaderless(swarm: Pick<SwarmClient, 'send'>, socket: string): Promise<ManagerInfo> {
-  const deadlineMs = performance.now() + longestMs;
+  const deadlineMs = performance.now() + maxMs;
   for (;;) {
-    const { text } = await swarm.send({ path: '/info', socket, timeoutMs: longestMs });
+    const { text } = await swarm.send({ path: '/info', socket, timeoutMs: maxMs });
     const { Swarm } = JSON.parse(text) as { readonly Swarm: ManagerInfo };
     if (Swarm.Error !== '') return Swarm;
     if (performance.now() > deadlineMs) throw new Error('The manager reported no problem of its swarm in time');
@@ -19,5 +19,5 @@ export async function untilLeaderless(swarm: Pick<SwarmClient, 'send'>, socket: 
   }
 }
 
-const longestMs = 90_000;
+const maxMs = 90_000;
 const everyMs = 200;

@@ -27,7 +27,7 @@ type StreamOptions = {
 type EventStreamsParts = {
   readonly eventLog: EventLog;
   readonly runOptions: RunOptions;
-  readonly limits: Pick<HttpLimits, 'mostStreams' | 'streamBufferBytes' | 'heartbeatMs'>;
+  readonly limits: Pick<HttpLimits, 'maxStreams' | 'streamBufferBytes' | 'heartbeatMs'>;
   readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
   readonly log: Log;
   /** Letters and digits, unique to this process. */
@@ -116,7 +116,7 @@ export function createEventStreams(parts: EventStreamsParts): EventStreams {
   }
 
   return {
-    hasRoom: () => !isClosed && streams.size < limits.mostStreams,
+    hasRoom: () => !isClosed && streams.size < limits.maxStreams,
     open(response, { lastEventId, extra, limitEvent }) {
       const stream: Stream = { response, extra, lastPlace, ...(limitEvent && { limitEvent }) };
       streams.add(stream);

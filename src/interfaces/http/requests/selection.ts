@@ -25,7 +25,7 @@ export const selectionParameters = {
 } as const;
 
 /** Milliseconds, at most the option's value, which also applies when it is not given or invalid. */
-export function timeoutUpTo(longestMs: number): Parameter<number> {
+export function timeoutUpTo(maxMs: number): Parameter<number> {
   return {
     documentation: {
       type: 'string',
@@ -33,7 +33,7 @@ export function timeoutUpTo(longestMs: number): Parameter<number> {
     },
     read: ([first = '']) => {
       const requested = /\s/.test(first) ? undefined : parseDuration(first);
-      return Math.min(requested || longestMs, longestMs);
+      return Math.min(requested || maxMs, maxMs);
     },
   };
 }

@@ -30,7 +30,7 @@ export type Connections = {
  * `closeIdleConnections` spares connections that have not sent a request or finished the TLS handshake, and
  * `maxConnections` locks out everybody once idle connections fill it.
  */
-export function trackConnections(server: Server, mostConnections: number): Connections {
+export function trackConnections(server: Server, maxConnections: number): Connections {
   /** By the peer's address, because a TLS connection has two sockets. The TLS socket replaces the TCP socket. */
   const open = new Map<string, Connection>();
   const unproven = createRecencyList<Connection>();
@@ -52,7 +52,7 @@ export function trackConnections(server: Server, mostConnections: number): Conne
     });
     if (isClosing) return void socket.destroy();
     moveToIdleList(connection, 'idle');
-    if (open.size > mostConnections) closeLongestIdle(connection);
+    if (open.size > maxConnections) closeLongestIdle(connection);
   }
 
   /** If no other connection is idle, closes the newest one. */

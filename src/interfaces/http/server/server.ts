@@ -84,7 +84,7 @@ export function createHttpServer(parts: HttpParts): HttpServer {
   server.on('error', (error) => {
     if (server.listening) log.warn('A connection could not be accepted', { error: describeError(error) });
   });
-  const connections: Connections = trackConnections(server, limits.mostConnections);
+  const connections: Connections = trackConnections(server, limits.maxConnections);
   let stopping: Promise<void> | undefined;
 
   return {
@@ -215,9 +215,9 @@ const problems: Readonly<Record<string, Problem>> = {
 
 /** The effective bounds. Event streams never use the last quarter of the connections. */
 function limitsOf(limits: Partial<HttpLimits> = {}): HttpLimits {
-  const mostConnections = limits.mostConnections ?? maxConnectionsWithin(descriptorLimit());
-  const mostStreams = Math.min(10_000, Math.floor(mostConnections * 0.75));
-  return { ...defaultLimits, mostStreams, ...limits, mostConnections };
+  const maxConnections = limits.maxConnections ?? maxConnectionsWithin(descriptorLimit());
+  const maxStreams = Math.min(10_000, Math.floor(maxConnections * 0.75));
+  return { ...defaultLimits, maxStreams, ...limits, maxConnections };
 }
 
 const defaultLimits = { streamBufferBytes: 256 * 1024, heartbeatMs: 15_000, readinessTimeoutMs: 5000, graceMs: 10_000 };
@@ -228,7 +228,7 @@ const defaultLimits = { streamBufferBytes: 256 * 1024, heartbeatMs: 15_000, read
  */
 export function maxConnectionsWithin(descriptors: number): number {
   const reserved = Math.min(reservedDescriptors, Math.floor(descriptors / 2));
-  return Math.max(fewestConnections, Math.min(mostConnections, descriptors - reserved));
+  return Math.max(fewestConnections, Math.min(maxConnections, descriptors - reserved));
 }
 
 /** Limit of open files of this process, or the usual default if the system does not report it. */
@@ -251,4 +251,4 @@ const reservedDescriptors = 512;
 const fewestConnections = 16;
 
 /** An idle connection takes about 10 kB, and there may be ten thousand event streams. */
-const mostConnections = 12_000;
+const maxConnections = 12_000;

@@ -51,8 +51,8 @@ export type SessionStorage = {
 /** Bounds without an option. */
 export type HttpLimits = {
   /** Open at once, idle or not. */
-  readonly mostConnections: number;
-  readonly mostStreams: number;
+  readonly maxConnections: number;
+  readonly maxStreams: number;
   /** Bytes that the reader of one stream has not yet received. */
   readonly streamBufferBytes: number;
   readonly heartbeatMs: number;

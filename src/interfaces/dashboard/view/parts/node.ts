@@ -186,11 +186,11 @@ export function notice(text: string, action?: { readonly label: string; readonly
 
 /** The time in which everybody can read the text, and can press the button. */
 export function noticeMs(text: string, hasAction: boolean): number {
-  return Math.max(hasAction ? 8000 : 4000, Math.min(text.length * characterMs, mostMs));
+  return Math.max(hasAction ? 8000 : 4000, Math.min(text.length * characterMs, maxMs));
 }
 
 const characterMs = 120;
-const mostMs = 60_000;
+const maxMs = 60_000;
 
 /** A text for screen readers only: begin and end of an update. */
 export function announce(text: string): void {

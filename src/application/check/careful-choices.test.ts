@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
-import { readTagLists, type TagList } from '../../../../test/support/registry/tag-lists.ts';
-import { digestOf } from '../../../../test/support/scene/builders.ts';
-import type { RemoteImage } from '../../../domain/outside/registry.ts';
-import { parseImageReference } from '../../../domain/image/image-reference.ts';
-import { readTagPolicy, type TagPolicy } from '../../../domain/image/tag-policy.ts';
-import { createCandidateFinder } from '../newer.ts';
+import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
+import { readTagLists, type TagList } from '../../../test/support/registry/tag-lists.ts';
+import { digestOf } from '../../../test/support/scene/builders.ts';
+import type { RemoteImage } from '../../domain/outside/registry.ts';
+import { parseImageReference } from '../../domain/image/image-reference.ts';
+import { readTagPolicy, type TagPolicy } from '../../domain/image/tag-policy.ts';
+import { createCandidateFinder } from './newer.ts';
 
 const lists = readTagLists('careful');
 const rows = lists.flatMap((list) => list.choices.map((choice) => ({ ...choice, list, image: list.image })));
