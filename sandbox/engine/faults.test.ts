@@ -94,7 +94,7 @@ describe('a planned fault', () => {
     ]);
   });
 
-  test('third-party: somebody else acts at that moment', async () => {
+  test('third-party: someone else acts at that moment', async () => {
     const sandbox = setUp();
     const act = () => sandbox.control.removeContainer('web');
     sandbox.plan({ at: 'stopContainer', fault: { kind: 'third-party', when: 'before', act } });

@@ -86,7 +86,7 @@ describe('the memory of a cooldown', () => {
     expect(statSync(path).size).toBeGreaterThan(size);
   });
 
-  test('is of use with a torn last line and with lines of somebody else', async () => {
+  test('is of use with a torn last line and with lines of someone else', async () => {
     const { scene, run, path } = await begin();
     await run();
     appendFileSync(path, 'null\n{"reference":"x","maxMs":1,"seen":[{}]}\n{"reference":"docker.io/libr');

@@ -150,7 +150,7 @@ describe('the picture', () => {
     ['lscr.io/linuxserver/sonarr:4', 'sonarr'],
     ['jellyfin/jellyfin', 'jellyfin'],
     ['ghcr.io/immich-app/immich-server:v2', 'immich'],
-    ['somebody/something:1', undefined],
+    ['someone/something:1', undefined],
     ['not a reference', undefined],
   ])('of %s is one that Home Assistant has, or none', (image, brand) => {
     expect(pictureOf({ image }).pictureUrl).toBe(brand && `https://brands.home-assistant.io/_/${brand}/icon.png`);

@@ -190,7 +190,7 @@ export type ProcessExit = {
   readonly outOfMemory: boolean;
   /** The engine's message; empty without one. */
   readonly error: string;
-  /** Somebody had requested it: a stop, a kill, a forced removal. */
+  /** Someone had requested it: a stop, a kill, a forced removal. */
   readonly wasRequested: boolean;
 };
 

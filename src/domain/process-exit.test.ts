@@ -59,7 +59,7 @@ describe('endOf()', () => {
     ['a kill by an engine that does not tell the signal', [happened('kill'), died('0')], true],
     ['a signal to reload, some time before', [happened('kill', { signal: '1' }), died('3')], false],
     ['a kill of its remains', [died('3'), happened('kill', { signal: '9' })], false],
-  ] as const)('tells whether somebody asked for it: %s', (_what, events, wasRequested) => {
+  ] as const)('tells whether someone asked for it: %s', (_what, events, wasRequested) => {
     expect(exitOf('it', undefined, events)?.wasRequested).toBe(wasRequested);
     expect(exitOf('it', container(exited), events)?.wasRequested).toBe(wasRequested);
   });

@@ -126,7 +126,7 @@ describeInBrowser('calls that a proxy before the engine forbids', () => {
     return (await page.locator('#banner').textContent()) ?? '';
   }
 
-  /** A page that is still reading when somebody looks at it does not read again at once. */
+  /** A page that is still reading when someone looks at it does not read again at once. */
   async function lookUntil(page: OpenPage, isShown: () => Promise<boolean>): Promise<void> {
     const look = async () => {
       await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);

@@ -68,7 +68,7 @@ type Rule = {
 type Caller = {
   readonly role: Role | undefined;
   readonly isLimited?: boolean;
-  /** For one who is somebody, but not believed. */
+  /** For one who is someone, but not believed. */
   readonly isStranger?: boolean;
   readonly options: (rule: Rule) => Promise<AskOptions> | AskOptions;
 };
@@ -111,7 +111,7 @@ beforeAll(async () => {
   await scene.run('zz-hidden-guest', 'postgres:17', { 'upkeep.depends-on': 'app' });
   for (const image of ['acme/app:1', 'postgres:17']) scene.publish(image, '2');
   await until(async () => (await namesFor(apiToken)).length === 4);
-  // A run of everybody's containers for the lists, then another version that is not applied yet.
+  // A run of everyone's containers for the lists, then another version that is not applied yet.
   await scene.ask('/v1/update', { method: 'POST' });
   for (const image of ['acme/app:1', 'acme/api:1', 'postgres:17']) scene.publish(image, '3');
   await scene.ask('/v1/check', { method: 'POST' });
@@ -192,7 +192,7 @@ const callers: Readonly<Record<string, Caller>> = {
       ] as const
     ).flatMap(([role, headers]): (readonly [string, Caller])[] => [
       [
-        `a trusted proxy that names ${role === undefined ? 'somebody without a role' : `a ${role}`}`,
+        `a trusted proxy that names ${role === undefined ? 'someone without a role' : `a ${role}`}`,
         {
           role,
           isStranger: role === undefined,
@@ -200,7 +200,7 @@ const callers: Readonly<Record<string, Caller>> = {
         },
       ],
       [
-        `a foreign proxy that names ${role === undefined ? 'somebody without a role' : `a ${role}`}`,
+        `a foreign proxy that names ${role === undefined ? 'someone without a role' : `a ${role}`}`,
         {
           role: undefined,
           options: () => ({ token: null, localAddress: '127.0.0.3', headers: { ...headers, ...page() } }),

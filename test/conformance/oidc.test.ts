@@ -163,7 +163,7 @@ test('an address that the issuer has not verified lets nobody in', async () => {
   expect(await failureOf('anna')).toContain('has no role here, and the issuer has not verified the e-mail address');
 });
 
-test('a verified domain lets everybody of it in, and no other', async () => {
+test('a verified domain lets everyone of it in, and no other', async () => {
   const product = products.Google;
   for (const [domain, isIn] of [
     ['@example.com', true],
@@ -195,14 +195,14 @@ describe('an answer that was tampered with', () => {
       { claims: (claims) => ({ ...claims, aud: ['upkeep', 'other'], azp: 'other' }) },
       /not valid/,
     ],
-    ['has another nonce', { claims: (claims) => ({ ...claims, nonce: 'of-somebody-else' }) }, /not valid/],
+    ['has another nonce', { claims: (claims) => ({ ...claims, nonce: 'of-someone-else' }) }, /not valid/],
     ['has no nonce', { claims: ({ nonce: _, ...claims }) => claims }, /not valid/],
     ['is of another issuer', { claims: (claims) => ({ ...claims, iss: 'https://evil.test' }) }, /not valid/],
     ['has no subject', { claims: ({ sub: _, ...claims }) => claims }, /not valid/],
     ['has expired', { claims: late(-600) }, /compare the clocks/],
     ['is of tomorrow', { claims: late(86_400) }, /compare the clocks|not valid/],
     ['is not signed', { token: unsigned }, /not valid|no ID token|refuses/],
-    ['has a signature of somebody else', { token: (token) => `${token.slice(0, -20)}${'A'.repeat(20)}` }, /not valid/],
+    ['has a signature of someone else', { token: (token) => `${token.slice(0, -20)}${'A'.repeat(20)}` }, /not valid/],
     ['has another state', { answer: (url) => (url.searchParams.set('state', 'forged'), url) }, /not valid/],
     ['has no state', { answer: (url) => (url.searchParams.delete('state'), url) }, /not valid/],
     [

@@ -9,7 +9,7 @@ import { eventually, type Body, type EngineFixture, type Program } from './engin
 import { sandboxFixture } from './engine/sandbox-fixture.ts';
 
 /**
- * The rows of the contract are what somebody thought of. Here both engines get the same calls, drawn
+ * The rows of the contract are what someone thought of. Here both engines get the same calls, drawn
  * by lot, and must give the same answers and look the same after each. Where they do not, the
  * sandbox is wrong.
  */

@@ -85,7 +85,7 @@ describe('removing the old container', () => {
     expect(stage.harm()).toEqual([]);
   });
 
-  test('failure 12: somebody else removes the old container first: that was what we wanted', async () => {
+  test('failure 12: someone else removes the old container first: that was what we wanted', async () => {
     const stage = await setStage({ web: { body: unlessStopped } });
     const { control } = stage.scene.sandbox;
     const act = () => control.removeContainer('web.upkeep-drop-u');
@@ -152,7 +152,7 @@ describe('making the new container', () => {
     },
   );
 
-  test('failure 14: somebody takes the name in between: theirs is left in peace, the old one runs on, and gets its name back once it is free', async () => {
+  test('failure 14: someone takes the name in between: theirs is left in peace, the old one runs on, and gets its name back once it is free', async () => {
     const stage = await setStage({ web: { body: unlessStopped }, other: { next: 'none' } });
     const { control } = stage.scene.sandbox;
     let renames = 0;

@@ -62,7 +62,7 @@ describe('--cleanup', () => {
       expect([held(stage, stage.before.get('web')?.imageId), held(stage, second)]).toEqual([false, false]);
     });
 
-    test('what somebody uses or has tagged stays', async () => {
+    test('what someone uses or has tagged stays', async () => {
       const stage = await setStage({ web: {} });
       await stage.updateKilled(kill);
       const old = stage.before.get('web')?.imageId ?? '';

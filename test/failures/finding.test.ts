@@ -102,7 +102,7 @@ describe('looking at the engine', () => {
     expect(stage.harm()).toEqual([]);
   });
 
-  test('failure 30: two containers depend on each other: they have no order, everybody else keeps theirs', async () => {
+  test('failure 30: two containers depend on each other: they have no order, everyone else keeps theirs', async () => {
     const stage = await setStage({
       chicken: { body: dependsOn('egg') },
       egg: { body: dependsOn('chicken') },

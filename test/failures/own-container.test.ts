@@ -97,7 +97,7 @@ describe('its own container', () => {
     expect(faultsOfService(stage, shape)).toEqual([]);
   });
 
-  test('failure 34: has a helper that somebody removes when only the new version runs, which fails: that makes another', async () => {
+  test('failure 34: has a helper that someone removes when only the new version runs, which fails: that makes another', async () => {
     const sick: ServiceShape = { ...shape, next: { sick: true }, good: false };
     const stage: ServiceStage = await setServiceStage(sick, (kind, nth) => {
       const at = ({ detail }: SandboxCall) => detail === 'upkeep.upkeep-bad';
@@ -154,7 +154,7 @@ describe('its own container', () => {
     const { of } = await stage.update(inside(stage));
     expect(of('upkeep')).toMatchObject({
       outcome: 'failed',
-      reason: '"upkeep.upkeep-helper" is somebody else\'s container',
+      reason: '"upkeep.upkeep-helper" is someone else\'s container',
     });
     expect(stage.harm()).toEqual([]);
   });
@@ -237,7 +237,7 @@ describe('its own container', () => {
         result: 'left',
         isPending: true,
         reason: expect.stringContaining(
-          'it is the way of Upkeep to the engine: run "upkeep recover" on the host',
+          'it carries the connection of Upkeep to the engine: run "upkeep recover" on the host',
         ) as string,
       }),
     ]);
@@ -312,7 +312,7 @@ describe('its own container', () => {
   });
 
   test.each(['web', 'watchtower', 'watchtower-old-1'])(
-    'pitfall 15: a container "%s" of somebody else carries the label of an updater: it is one like any other',
+    'pitfall 15: a container "%s" of someone else carries the label of an updater: it is one like any other',
     async (name) => {
       const stage = await setStage({
         upkeep: { ...own, next: 'none' },

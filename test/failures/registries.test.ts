@@ -117,7 +117,7 @@ describe('asking a registry', () => {
     const { digest: hubDigest } = putImage(hub, 'library/app:1', { label: 'hub' });
     const server = await rig.serve(serveContent(own));
     const mirror = await rig.serve(serveContent(hub));
-    const auth = Buffer.from('somebody:secret').toString('base64');
+    const auth = Buffer.from('someone:secret').toString('base64');
     const registry = rig.registry({
       hubMirrors: () => Promise.resolve([mirror.url]),
       dockerConfigPath: rig.dockerConfig({

@@ -10,7 +10,7 @@ import { runUpkeep } from '../support/scene/run-upkeep.ts';
 import { logOf, nodeMounts, socketProxyImage, upkeepImage } from '../support/scene/upkeep-in-a-container.ts';
 import { setRealStage } from './rig/real-stage.ts';
 
-/** Whether somebody listens at a port of this host. */
+/** Whether someone listens at a port of this host. */
 function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false));
@@ -108,7 +108,7 @@ describeInLab('a set-up that people have', (lab) => {
       const checked = await through(['check', '--json']);
       expect(checked.code, checked.stderr).toBe(0);
       const reason = expect.stringContaining(
-        'the container is the way of Upkeep to the engine, so it is updated only by hand',
+        'the container carries the connection of Upkeep to the engine, so it is updated only by hand',
       );
       expect((JSON.parse(checked.stdout) as { containers: object[] }).containers).toContainEqual(
         expect.objectContaining({ name: 'socket-proxy', status: 'held', hold: 'own-way', reason }),
@@ -160,7 +160,7 @@ describeInLab('a set-up that people have', (lab) => {
     const { State } = await engine.waitFor('upkeep', ({ State: { Status } }) => Status === 'exited', 60_000);
     const log = await logOf(engine, 'upkeep');
     expect(State.ExitCode, log).toBe(0);
-    expect(log).toContain('It is the way of Upkeep to the engine, which only the running service replaces');
+    expect(log).toContain('It carries the connection of Upkeep to the engine, which only the running service replaces');
     expect(await stage.isReplaced('socket-proxy')).toBe(false);
     expect(await stage.isReplaced('web')).toBe(true);
   });

@@ -118,7 +118,7 @@ describe.each(shapes)('an update of its own container: $name', (shape) => {
     expect(lost).toEqual([]);
   });
 
-  test('somebody removes the helper at any of its calls, and starts Upkeep where none runs: nothing is lost', async () => {
+  test('someone removes the helper at any of its calls, and starts Upkeep where none runs: nothing is lost', async () => {
     const { calls } = await clean(shape);
     const lost: string[] = [];
     for (const [index, call] of calls.helper.entries()) {

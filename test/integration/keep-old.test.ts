@@ -27,7 +27,7 @@ describeInLab('a container that is kept after its update', (lab) => {
     return String((await engine.call('POST', `/exec/${Id}/start`, { Tty: true })).body).trim();
   }
 
-  test('is stopped, has no policy, and is nothing that anybody watches', async () => {
+  test('is stopped, has no policy, and is nothing that anyone watches', async () => {
     const { Id, next } = await scene.stale('web', { config: { HostConfig: restartPolicy('always') } });
     expect((await upkeep.update('--keep-old', '2h')).outcomes['web']).toMatchObject({ outcome: 'updated' });
     const [kept = ''] = await keptName();

@@ -117,7 +117,7 @@ describeInLab('an update of the engine’s door', (lab) => {
     const { door } = await start({ cmd: ['--no-self-update'] });
     const log = await waitForLine('2 containers checked, 0 updated, 0 failed');
     expect(log).toContain(
-      'is the way of Upkeep to the engine, so it is updated only by hand, because self-update is off',
+      'carries the connection of Upkeep to the engine, so it is updated only by hand, because self-update is off',
     );
     expect((await engine.inspect('socket-proxy'))!.Id).toBe(door);
     expect(await states()).toEqual(['/socket-proxy running', '/upkeep running']);

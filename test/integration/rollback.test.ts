@@ -70,7 +70,7 @@ describeInLab('upkeep rollback on a real engine', (lab) => {
         {
           status: 'held',
           hold: 'went-back',
-          reason: expect.stringContaining('somebody on the command line went back from it on'),
+          reason: expect.stringContaining('a person on the command line went back from it on'),
         },
       ],
     });

@@ -17,7 +17,7 @@ export type MqttBroker = {
 
 export type BrokerOptions = {
   readonly tls?: boolean;
-  /** Logins by name; default: everybody may connect. */
+  /** Logins by name; default: everyone may connect. */
   readonly passwords?: Readonly<Record<string, string>>;
   /** Lines of an `acl_file`. */
   readonly rights?: readonly string[];

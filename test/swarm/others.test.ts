@@ -62,7 +62,7 @@ describeInSwarm('a service that others change too', {}, (swarm) => {
     expect(outcomes.filter((outcome) => !['updated', 'deferred', 'fresh', 'skipped'].includes(outcome))).toEqual([]);
   });
 
-  test('is read again and updated where somebody was quicker once, and left to them where they always are', async () => {
+  test('is read again and updated where someone was quicker once, and left to them where they always are', async () => {
     const web = await deploy(swarm(), 'web', catalogue['plain-v1']);
     const { proxy: armed, run } = await throughProxy();
     let note = 0;
@@ -79,7 +79,7 @@ describeInSwarm('a service that others change too', {}, (swarm) => {
     expect(Spec.Labels?.['theirs']).toBe(String(note));
   });
 
-  test('belongs to somebody who redeploys it in the middle', async () => {
+  test('belongs to someone who redeploys it in the middle', async () => {
     const web = await deploy(swarm(), 'web', catalogue.v1, { update: { FailureAction: 'pause' } });
     const other = await pushImage(swarm().registry, 'swarm/web', 'theirs', catalogue['plain-v2']);
     const theirs = `${swarm().registry.host}/swarm/web:theirs@${other.digest}`;

@@ -156,7 +156,7 @@ describe('a record file', () => {
     expect(log.lines).toHaveLength(1);
   });
 
-  test('that somebody removes is made anew', async () => {
+  test('that someone removes is made anew', async () => {
     const path = freshPath();
     const store = storeAt(path);
     await store.append([{ n: 1 }]);

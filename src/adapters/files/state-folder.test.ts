@@ -44,10 +44,10 @@ describe('warnOfOthers()', () => {
   test.each<[string, number, number, RegExp | undefined]>([
     ['is private', 0o700, 0o600, undefined],
     ['is private, with a key that only its owner may read', 0o700, 0o400, undefined],
-    ['everybody may write to', 0o777, 0o600, /Other users may write to the folder .* chmod 700/],
+    ['everyone may write to', 0o777, 0o600, /Other users may write to the folder .* chmod 700/],
     ['its group may write to', 0o770, 0o600, /Other users may write to the folder/],
     ['others may list', 0o755, 0o600, /Other users may read the folder/],
-    ['has a key that everybody may read', 0o700, 0o644, /Other users may read the journal key .* chmod 600/],
+    ['has a key that everyone may read', 0o700, 0o644, /Other users may read the journal key .* chmod 600/],
     ['has a key that its group may write', 0o700, 0o620, /Other users may write to the journal key/],
     ['is like /tmp', 0o1777, 0o600, /Other users may write to the folder/],
   ])('a folder that %s', (_, folderMode, keyMode, expected) => {

@@ -188,7 +188,7 @@ export function watchMountedSockets(
 const lookMs = 5_000;
 
 /**
- * Whether the file has been removed and nobody listens at it any more. An engine whose file somebody has removed still
+ * Whether the file has been removed and nobody listens at it any more. An engine whose file someone has removed still
  * listens.
  */
 async function isDead(path: string): Promise<boolean> {

@@ -151,7 +151,7 @@ export function createSlots(limit: number, pauseLimit = 0): Slots {
 
 /** A thing that many use together, or one uses alone. */
 export type SharedUse = {
-  /** Waits while somebody uses it alone. Call the result once, or more often, at the end of the use. */
+  /** Waits while someone uses it alone. Call the result once, or more often, at the end of the use. */
   readonly share: () => Promise<() => void>;
   /** Waits until nobody else uses it. */
   readonly alone: <Result>(work: () => Promise<Result>) => Promise<Result>;

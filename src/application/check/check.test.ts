@@ -308,7 +308,7 @@ describe('createCheck()', () => {
   describe('after an abort', () => {
     test.each<readonly [string, unknown, string]>([
       ['of the time limit', new DOMException('late', 'TimeoutError'), 'check timed out'],
-      ['by somebody', undefined, 'check cancelled'],
+      ['by someone', undefined, 'check cancelled'],
     ])('%s reports what is known; the rest is unknown', async (_, reason, error) => {
       const scene = createSandboxScene();
       await run(scene, 'quick', 'app:1');

@@ -398,7 +398,7 @@ describe('a dry run', () => {
 });
 
 describe('a window', () => {
-  test('keeps updates from beginning outside of it, unless somebody asks for this one now', async () => {
+  test('keeps updates from beginning outside of it, unless someone asks for this one now', async () => {
     const scene = createSandboxScene();
     await run(scene, 'web');
     await run(scene, 'always', { 'upkeep.window': 'always' });

@@ -55,7 +55,7 @@ export type NotesService = {
 
 type Parts = {
   readonly forges: Forges;
-  /** Besides those that everybody knows. */
+  /** Besides those that everyone knows. */
   readonly hosts?: ReadonlyMap<string, ForgeKind>;
   readonly clock: Clock;
   readonly log: Pick<Log, 'debug' | 'warn'>;

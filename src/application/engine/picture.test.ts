@@ -43,7 +43,7 @@ test('a container counts by the time at which its inspection began, networks for
   expect(picture.networks()).toBeUndefined();
 });
 
-test('an image that somebody takes the tag from during its update keeps a name, and its container', async () => {
+test('an image that someone takes the tag from during its update keeps a name, and its container', async () => {
   const { scene, publish } = await scenePicture();
   publish('2');
   const { outside } = scene.startProcess();

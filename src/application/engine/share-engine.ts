@@ -95,7 +95,7 @@ const maxImages = 200;
 /** The plan keeps them too. */
 const maxContainers = 500;
 
-/** A pull of an image that somebody has pulled meanwhile downloads no layer. */
+/** A pull of an image that someone has pulled meanwhile downloads no layer. */
 const digestsForMs = 60_000;
 
 /**

@@ -153,7 +153,7 @@ function probeDeadlineMs({ kind }: HealthProbe, { gateTimeoutMs, gateWindowMs }:
 
 export const vanished: GateVerdict = {
   kind: 'failed',
-  reason: 'somebody removed it',
+  reason: 'someone removed it',
   ownFault: false,
   wasRunningAtFirst: false,
 };
@@ -166,7 +166,7 @@ function failureOf({ state, restartCount }: Container, first: Container, restart
   if (!isAlive(state.status))
     return own(`it exited with code ${state.exitCode}${state.error === '' ? '' : ` (${state.error})`}`);
   if (state.status === 'restarting' || restartCount > restartsBefore) return own('it was restarted');
-  if (state.startedAt !== first.state.startedAt) return { reason: 'somebody restarted it', ownFault: false };
+  if (state.startedAt !== first.state.startedAt) return { reason: 'someone restarted it', ownFault: false };
   return undefined;
 }
 

@@ -71,7 +71,7 @@ describe('createLastChecks()', () => {
     expect(checks.of(successor).checkedAtMs).toBeUndefined();
   });
 
-  test('knows that a container is up to date which somebody has made again from the newest image', () => {
+  test('knows that a container is up to date which someone has made again from the newest image', () => {
     const checks = createLastChecks();
     checks.noteChecked([stale], 1234);
     const digest = digestOf('next');

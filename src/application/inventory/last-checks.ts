@@ -50,7 +50,7 @@ export type LastChecks = {
  * A result belongs to a container id, even after a rename. If a container is re-created with the same image and
  * reference, the new container of that name gets the result. The shown reference of a container may change; the
  * reference that it was created from does not. During an update the result from before stays, because the successor is
- * not proven; a container that somebody else has re-created with the newest known image is up to date.
+ * not proven; a container that someone else has re-created with the newest known image is up to date.
  */
 export function createLastChecks(
   keep: (changed: readonly StoredCheck[]) => void = () => {},
@@ -306,7 +306,7 @@ const wentBack = {
   staleness: 'held',
   hold: 'went-back',
   reason:
-    'Somebody went back from the newer version: Upkeep will not apply it until a newer image is published; --retry-failed applies it now',
+    'A person went back from the newer version. Upkeep will not apply it until a newer image is published; --retry-failed applies it now',
   stale: false,
   updateAvailable: true,
 } as const;

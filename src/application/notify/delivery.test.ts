@@ -69,7 +69,7 @@ describe('the delivery', () => {
     expect(delivery.status()).toMatchObject([{ retried: 1 }, { sent: 1 }]);
   });
 
-  test('what waits for a time of the day comes at it, whichever way somebody sets the clock meanwhile', async () => {
+  test('what waits for a time of the day comes at it, whichever way someone sets the clock meanwhile', async () => {
     const hourMs = 3_600_000;
     const clock = createFakeClock();
     const target = createTestTarget('ops');

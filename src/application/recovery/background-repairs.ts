@@ -109,7 +109,7 @@ type RepairNewsParts = {
 
 /**
  * A repair that fails is tried every minute. Each different reason is reported at once, and then once a day, until
- * somebody or a repair has solved it, which is reported too. All else is reported once.
+ * someone or a repair has solved it, which is reported too. All else is reported once.
  */
 export function createRepairNews({ clock, isUnderWay }: RepairNewsParts): RepairNews {
   /** By transaction and reason. */

@@ -65,7 +65,7 @@ describe('recoverTransactions()', () => {
     expect(await recover(scene)).toEqual({ transactions: [], changes: 0 });
   });
 
-  test('brings back each of ten containers whose successors somebody has removed', async () => {
+  test('brings back each of ten containers whose successors someone has removed', async () => {
     const names = Array.from({ length: 10 }, (_, index) => `web${index}`);
     const scene = createSandboxScene();
     for (const name of names) await interrupted({}, 'none', {}, {}, { scene, name });
@@ -124,7 +124,7 @@ describe('recoverTransactions()', () => {
     expect(changes).toBe(0);
   });
 
-  test('a container of somebody else that has taken the name is left in peace, and the old one stays parked', async () => {
+  test('a container of someone else that has taken the name is left in peace, and the old one stays parked', async () => {
     const { scene, webId } = await interrupted();
     const { sandbox } = scene;
     sandbox.control.removeContainer('web');

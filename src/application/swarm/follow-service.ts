@@ -87,8 +87,7 @@ export async function followService(
           : { ...step, ...withRequestedReason(step, requested) };
       case 'update': {
         if (begin === undefined) return { outcome: 'deferred', reason: 'A repair does not begin an update' };
-        if (updateCalls === maxTries)
-          return { outcome: 'deferred', reason: 'Somebody else keeps changing the service' };
+        if (updateCalls === maxTries) return { outcome: 'deferred', reason: 'Someone else keeps changing the service' };
         updateCalls += 1;
         const outcome = await begin(facts.service as SwarmService);
         if (outcome.kind === 'done') watch = { ...watch, isBegun: true };

@@ -25,7 +25,7 @@ async function deploy({ isPinned = true } = {}) {
     const instance = { ...process.outside.instance, containerId };
     return createApplication({ ...process.outside, instance, ...more }, { ...defaultSettings, swarm: true });
   };
-  /** Changes the labels as anybody may who may change services; the swarm then remembers the same image as before. */
+  /** Changes the labels as anyone may who may change services; the swarm then remembers the same image as before. */
   const relabel = async (labels: Readonly<Record<string, string>>) => {
     for (const round of ['1', '2']) {
       const service = await scene.sandbox.swarm.service(id);

@@ -248,7 +248,7 @@ async function attempt(
   const { service, tasks, nodes } = await readService(swarm, planned.id, signal);
   if (service === undefined) return { outcome: 'deferred', reason: 'The service was removed in the meantime' };
   if (service.image !== planned.from)
-    return { outcome: 'deferred', reason: 'Somebody else changed the service in the meantime' };
+    return { outcome: 'deferred', reason: 'Someone else changed the service in the meantime' };
   const refused = whyNotUpdated(service, tasks, nodes) ?? (isOwn ? whyNotItself(service) : undefined);
   if (refused !== undefined) return refused;
   const update: ServiceUpdate = { id: newId(), serviceId: service.id, from: planned.from, to: planned.to };
@@ -292,7 +292,7 @@ function whyNotItself({ failureAction }: SwarmService): ServiceEnd | undefined {
 }
 
 function ownEnd(outcome: ServiceCallOutcome): ServiceEnd {
-  if (outcome.kind === 'conflict') return { outcome: 'deferred', reason: 'Somebody else is changing the service' };
+  if (outcome.kind === 'conflict') return { outcome: 'deferred', reason: 'Someone else is changing the service' };
   if (outcome.kind === 'refused')
     return { outcome: 'failed', reason: `The swarm refused the update: ${outcome.message}` };
   return { outcome: 'deferred', reason: 'The swarm replaces Upkeep itself now; the next start checks the result' };

@@ -93,7 +93,7 @@ async function beginAnew(
 }
 
 const inTheWay = ({ name }: Member) =>
-  `"${successorName(name)}" exists, and no update of "${name}" has made it; remove it, unless somebody needs it`;
+  `"${successorName(name)}" exists, and no update of "${name}" has made it; remove it, unless someone needs it`;
 
 /**
  * `updater`: another updater got the name first, and the tag is its own. `unclear`: nobody was seen, or an update of

@@ -421,12 +421,12 @@ function wordsOf({ outOfMemory, exitCode, error }: ProcessExit): string {
 function whereTo(isGone: boolean, autoRemoves: boolean): string {
   // It may still be visible for some milliseconds.
   if (autoRemoves) return ', and the engine removed it (--rm)';
-  return isGone ? ', and somebody removed it then' : '';
+  return isGone ? ', and someone removed it then' : '';
 }
 
 function describeRequestedEnd(name: string, container: Container | undefined, autoRemoves: boolean): string {
-  if (container !== undefined) return `somebody stopped the new "${name}"`;
-  return `somebody ${autoRemoves ? 'stopped or removed' : 'removed'} the new "${name}"`;
+  if (container !== undefined) return `someone stopped the new "${name}"`;
+  return `someone ${autoRemoves ? 'stopped or removed' : 'removed'} the new "${name}"`;
 }
 
 /** If the engine's events cannot be read, only inspections count. */

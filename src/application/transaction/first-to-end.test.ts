@@ -131,14 +131,14 @@ describe('in a network group the version whose process ended first is at fault',
     expect(await update(scene)).toMatchObject({ tunnel: { outcome: 'updated' }, side: { newImageId: failed } });
   });
 
-  test('but not where somebody stopped or removed it', async () => {
+  test('but not where someone stopped or removed it', async () => {
     for (const [act, word] of [
       [(scene: SandboxScene) => scene.sandbox.control.stopContainer('tunnel'), 'stopped'],
       [(scene: SandboxScene) => scene.sandbox.control.removeContainer('tunnel'), 'removed'],
     ] as const) {
       const scene = await setScene({ tunnel: good, side: good });
       const outcomes = await update(scene, { before: beforeFirstStartOf('side', () => act(scene)) });
-      expect(outcomes['side']?.reason).toContain(`somebody ${word} the new "tunnel"`);
+      expect(outcomes['side']?.reason).toContain(`someone ${word} the new "tunnel"`);
       expect(marks(scene)).toEqual([]);
       expect(running(scene)).toEqual(['side', 'tunnel']);
       expect(await update(scene)).toMatchObject({ tunnel: { outcome: 'updated' }, side: { outcome: 'updated' } });
@@ -164,7 +164,7 @@ describe('a version with --rm that ends is told with its exit code and not tried
     });
   });
 
-  test('but one that somebody removed is tried again', async () => {
+  test('but one that someone removed is tried again', async () => {
     const scene = await setScene({ worker: good }, host);
     const { control } = scene.sandbox;
     const [outcomes] = await scene.clock.run(() =>
@@ -179,7 +179,7 @@ describe('a version with --rm that ends is told with its exit code and not tried
     );
     expect(outcomes?.containers[0]).toMatchObject({
       outcome: 'rolled_back',
-      reason: expect.stringContaining('somebody'),
+      reason: expect.stringContaining('someone'),
     });
     expect(marks(scene)).toEqual([]);
   });

@@ -97,7 +97,7 @@ async function removeFormerHelper({ engine }: Outside, name: string): Promise<st
   const present = await engine.inspectContainer(name);
   if (present === undefined) return undefined;
   if (readHelperOrder(present.settings.Config.Labels ?? {}) === undefined)
-    return `"${name}" is somebody else's container`;
+    return `"${name}" is someone else's container`;
   const outcome = await engine.removeContainer(present.id);
   return outcome.kind === 'done' || outcome.kind === 'noop'
     ? undefined
@@ -171,7 +171,7 @@ async function lookForFiles(
   const { id, name, settings, imageLabels } = container;
   const changes = await engine.containerChanges(id, signal);
   if (changes === 'absent')
-    throw new ServiceError('busy', `Cannot update ${quoted(name)}: somebody removed it meanwhile`);
+    throw new ServiceError('busy', `Cannot update ${quoted(name)}: someone removed it meanwhile`);
   if (changes === 'too many') return { roots: [], doubt: inDoubt('it has too many changed files to look at all') };
   const paths = pathsToLookAt(container, changes, maxLooks);
   const stats = new Map<string, FileStat>();

@@ -152,7 +152,7 @@ const notWaitedFor = 'its HEALTHCHECK was not waited for, because it was unhealt
 /** `refusal`: why the old container cannot be created again. Undefined if a person removed it, which is not undone. */
 function whyGone(refusal: string | undefined): string {
   return refusal === undefined
-    ? 'somebody removed the old container and the new one meanwhile, so it must be created anew'
+    ? 'someone removed the old container and the new one meanwhile, so it must be created anew'
     : `a prune removed the old container and the new one, so it must be created anew; Upkeep failed to: ${refusal}`;
 }
 

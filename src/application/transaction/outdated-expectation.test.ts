@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { applicationWith, createStaleWeb, updateAll } from '../../../test/support/scene/race-scene.ts';
 
-test('a member of a group whose old container somebody removes after the swap is carried along, although its policy cannot be changed', async () => {
+test('a member of a group whose old container someone removes after the swap is carried along, although its policy cannot be changed', async () => {
   const HostConfig = { RestartPolicy: { Name: 'unless-stopped' } };
   const { scene } = await createStaleWeb(HostConfig);
   const { control } = scene.sandbox;

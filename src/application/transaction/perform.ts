@@ -253,7 +253,7 @@ async function compareCreated(context: StepContext, { id, member: index }: StepO
   return { kind: 'refused', status: 0, message: `the engine created it differently: ${list}` };
 }
 
-/** Somebody may move the tag, or pull more of an index, between the proof of the image and the creation. */
+/** Someone may move the tag, or pull more of an index, between the proof of the image and the creation. */
 function runsOther({ imageId, manifestDigest }: Container, { image, planned: { verified } }: PreparedMember): boolean {
   if (image.configManifest !== undefined && (manifestDigest ?? imageId) !== image.configManifest) return true;
   if (verified === undefined) return false;
@@ -312,7 +312,7 @@ const commandExitCodes: readonly number[] = [126, 127];
 /**
  * Connects a container to networks that were removed and exist again. `docker network prune` removes a network in which
  * nothing runs: between the stop of the old container and the start of the new one, this can be theirs. An update knows
- * the networks and creates them; a recovery waits until somebody has. Returns the `outcome` that the engine gave, unless
+ * the networks and creates them; a recovery waits until someone has. Returns the `outcome` that the engine gave, unless
  * it is a 404 for that reason.
  */
 async function restoreNetworks(context: StepContext, containerId: string, outcome: CallOutcome): Promise<CallOutcome> {

@@ -287,7 +287,7 @@ async function prepareMember(preparing: Preparing, planned: PlannedMember): Prom
     throw new ServiceError(
       'invalid-input',
       `Cannot update "${container.name}": the engine does not know the configuration of the new image, because it has a layer of it from another image, in another compression${image.configFault === undefined ? '' : `, and it cannot be read from the registry: ${image.configFault}`}`,
-      { remedy: 'remove images that nobody uses (docker image prune -a), or wait for the next version' },
+      { remedy: 'remove unused images (docker image prune -a), or wait for the next version' },
     );
   }
   // An engine knows the variant of its processor, and may have chosen by it, even if its info shows none.
@@ -412,11 +412,11 @@ async function unchanged(outside: Outside, planned: Container, signal?: AbortSig
   const last = picture?.containerSince(planned.id, clock.monotonicMs() - servesForMs);
   const container = last ?? (await engine.inspectContainer(planned.id, signal));
   const refuse = (why: string) => new ServiceError('busy', `Cannot update "${planned.name}": ${why}`);
-  if (container === undefined) throw refuse('somebody removed it meanwhile');
-  if (container.name !== planned.name) throw refuse('somebody renamed it meanwhile');
+  if (container === undefined) throw refuse('someone removed it meanwhile');
+  if (container.name !== planned.name) throw refuse('someone renamed it meanwhile');
   if (container.state.status === 'paused') throw refuse('it is paused');
   if (isAlive(container.state.status) !== isAlive(planned.state.status))
-    throw refuse('somebody started or stopped it meanwhile');
+    throw refuse('someone started or stopped it meanwhile');
   return container;
 }
 

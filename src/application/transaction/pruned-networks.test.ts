@@ -121,7 +121,7 @@ describe('networks that are pruned while the container is down', () => {
     expect((await web.networks()).map(({ name }) => name)).toEqual(['bridge', 'host', 'none']);
   });
 
-  test('a network that somebody has created again meanwhile is used', async () => {
+  test('a network that someone has created again meanwhile is used', async () => {
     const web = await createWebInNetworks();
     const { control, engine } = web.scene.sandbox;
     let id = '';
@@ -133,7 +133,7 @@ describe('networks that are pruned while the container is down', () => {
     expect((await engine.inspectContainer('web'))?.settings.Networks['back']?.NetworkID).toBe(id);
   });
 
-  test('one that the engine cannot create again is told by its name; once somebody has, the next start of Upkeep connects the container', async () => {
+  test('one that the engine cannot create again is told by its name; once someone has, the next start of Upkeep connects the container', async () => {
     const web = await createWebInNetworks();
     const { control, engine } = web.scene.sandbox;
     const message = 'Pool overlaps with other one on this address space';

@@ -82,7 +82,7 @@ test('nothing serves after a call without an answer', async () => {
   expect(readBefore(calls, 'stop').slice(-2).toSorted()).toEqual(['inspect new', 'inspect old']);
 });
 
-test('the old container is not removed when somebody removes the new one after the mark', async () => {
+test('the old container is not removed when someone removes the new one after the mark', async () => {
   const { id, web, calls } = await updateWith((engine, { sandbox }) => ({
     removeImage: async (which) => {
       const removed = await engine.removeImage(which);
@@ -94,7 +94,7 @@ test('the old container is not removed when somebody removes the new one after t
   expect(web).toMatchObject({ id, state: { status: 'running' } });
 });
 
-test('an old container that somebody started during the swap is seen before the new one starts', async () => {
+test('an old container that someone started during the swap is seen before the new one starts', async () => {
   let isStarted = false;
   const { calls, outcome } = await updateWith((engine) => ({
     stopContainer: async (id, options) => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { applicationWith, createStaleWeb, updateAll } from '../../../test/support/scene/race-scene.ts';
 import { journalPrefix } from '../../domain/image/labels.ts';
 
-test('a name that somebody takes in the middle of the swap is told, and the container waits for its name', async () => {
+test('a name that someone takes in the middle of the swap is told, and the container waits for its name', async () => {
   const { scene, old } = await createStaleWeb();
   const { outside } = scene.startProcess();
   const application = applicationWith(outside, {
@@ -31,7 +31,7 @@ describe('a container called web.upkeep-new', () => {
       {
         outcome: 'deferred',
         reason:
-          'creating the successor of "web" failed: "web.upkeep-new" exists, and no update of "web" has made it; remove it, unless somebody needs it',
+          'creating the successor of "web" failed: "web.upkeep-new" exists, and no update of "web" has made it; remove it, unless someone needs it',
       },
     ]);
   });

@@ -107,7 +107,7 @@ describe('a canary', () => {
     expect((await scene.sandbox.engine.listContainers()).map(({ id }) => id).toSorted()).toEqual(ids);
   });
 
-  test('that was rolled back in an earlier run stays the last that was touched, until somebody asks to try again', async () => {
+  test('that was rolled back in an earlier run stays the last that was touched, until someone asks to try again', async () => {
     const scene = await fleet(crash, 'dd');
     await update(scene);
     const { session, events } = await update(scene);

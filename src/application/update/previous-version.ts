@@ -105,7 +105,7 @@ async function findLastUpdate(
   id: string,
 ): Promise<Found | { readonly kind: keyof typeof whyNothingToUndo }> {
   const container = await inspectWithLabels(outside, id, signal);
-  if (container === undefined) throw refuse(name, 'somebody removed it just now');
+  if (container === undefined) throw refuse(name, 'someone removed it just now');
   if (isExcluded(container)) throw refuse(name, 'it is disabled by its label');
   const last = readLastUpdate(carrierOf(container), outside.seal);
   if (last.kind === 'refused') throw refuse(name, last.reason);
@@ -191,7 +191,7 @@ async function verifyPulled(
 
 /**
  * Not every engine keeps the repository of an image that has lost its tag. Without a seal, the registry has to show it:
- * otherwise a label could give the tag of a repository to an image of somebody else.
+ * otherwise a label could give the tag of a repository to an image of someone else.
  */
 async function requireFromRegistry(world: World, found: Found, held: Image): Promise<void> {
   const unknown = (why: string) =>

@@ -86,7 +86,7 @@ export function createRollback({ outside: world, settings, plan: planner, lock }
   };
 }
 
-const onlyByHand = 'It is the way of Upkeep to the engine, which is rolled back only by hand';
+const onlyByHand = 'It carries the connection of Upkeep to the engine, and is rolled back only by hand';
 
 function announcingRollbacks(outside: Outside): Outside {
   const publish: Outside['publish'] = (event) => {
@@ -134,7 +134,7 @@ type Returning = ReadonlyMap<string, Kept>;
 type Kept = { readonly old: ContainerSummary; readonly journal: Journal };
 
 /**
- * Kept containers that may be used for the updates of a plan. Their name and a journal are not enough, because anybody
+ * Kept containers that may be used for the updates of a plan. Their name and a journal are not enough, because anyone
  * may write both: an update's mark or the seal of our key shows that an update has kept the container, and its own
  * reference is of the repository whose tag is moved back to its image.
  */
@@ -264,7 +264,7 @@ async function reopen(
   const now = facts?.members[0]?.old;
   if (isDataStuck) return reason;
   if (result === 'stuck') return `${reason}; the next run or start of Upkeep tries again`;
-  if (result !== 'undone' || now?.place !== 'name') return 'somebody removed or renamed the kept container meanwhile';
+  if (result !== 'undone' || now?.place !== 'name') return 'someone removed or renamed the kept container meanwhile';
   if (!journal.wasRunning) return undefined;
   const verdict = await passGate(outside, settings, oldId, { ignoresHealthcheck: journal.wasUnhealthy === true });
   return verdict.kind === 'passed' ? undefined : `the old container is back, but ${verdict.reason}`;

@@ -257,7 +257,7 @@ describe('an update', () => {
       return [scene, await serviceIn(scene, {}, { engine: meddled }).application.update(full)];
     }
 
-    test('creates the old one anew when somebody has pruned, and runs it with its policy and volumes', async () => {
+    test('creates the old one anew when someone has pruned, and runs it with its policy and volumes', async () => {
       const [{ sandbox }, session] = await updateWith(({ sandbox: { control } }) => control.pruneContainers());
       expect(outcomes(session)).toEqual({ app: 'rolled_back' });
       expect(reasonFor(session, 'app')).toMatch(
@@ -317,7 +317,7 @@ describe('an update', () => {
       expect(app?.settings.HostConfig.NetworkMode).toBe(`container:${vpn?.id}`);
     });
 
-    test('goes on with a group of which somebody has removed an old member that was parked', async () => {
+    test('goes on with a group of which someone has removed an old member that was parked', async () => {
       const scene = createSandboxScene();
       await run(scene, 'vpn');
       await run(scene, 'app', { HostConfig: { NetworkMode: 'container:vpn' } });
@@ -337,13 +337,13 @@ describe('an update', () => {
       expect(app?.settings.HostConfig.NetworkMode).toBe(`container:${vpn?.id}`);
     });
 
-    test('leaves it gone when somebody has removed the two, and says that it must be created anew', async () => {
+    test('leaves it gone when someone has removed the two, and says that it must be created anew', async () => {
       const [{ sandbox }, session] = await updateWith(({ sandbox: { control } }) => {
         for (const name of Object.keys(control.snapshot().containers)) control.removeContainer(name);
       });
       expect(outcomes(session)).toEqual({ app: 'failed' });
       expect(reasonFor(session, 'app')).toMatch(
-        /; somebody removed the old container and the new one meanwhile, so it must be created anew$/,
+        /; someone removed the old container and the new one meanwhile, so it must be created anew$/,
       );
       expect(await sandbox.engine.listContainers()).toEqual([]);
     });

@@ -71,7 +71,7 @@ function peopleSettings(
     );
   if (issuer?.startsWith('http:') === true)
     warnings.push(
-      `The issuer of ${sourceOf('oidcIssuer')} is asked without TLS, so others in its network can be anybody`,
+      `The issuer of ${sourceOf('oidcIssuer')} is asked without TLS, so others in its network can be anyone`,
     );
   return {
     people,

@@ -136,7 +136,7 @@ type RegistrySettings = {
   readonly proxy: ProxySettings;
 };
 
-/** Hosts with release notes besides those that everybody knows, and tokens by host. */
+/** Hosts with release notes besides those that everyone knows, and tokens by host. */
 export type NotesSettings = {
   readonly hosts: ReadonlyMap<string, ForgeKind>;
   readonly tokens: ReadonlyMap<string, string>;

@@ -225,7 +225,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     kind: 'text',
     flag: 'auth-header',
     placeholder: 'NAME',
-    defaultMeaning: 'none: no proxy signs anybody in',
+    defaultMeaning: 'none: no proxy signs anyone in',
     accepts: headerName,
     meaning:
       'Header in which a reverse proxy of --http-api-trusted-proxies names the person whom it has signed in. Nobody else is believed',

@@ -6,7 +6,7 @@ export const roles = ['viewer', 'operator', 'admin'] as const;
 
 export type Role = (typeof roles)[number];
 
-/** `nothing`: anybody, also without credentials. */
+/** `nothing`: anyone, also without credentials. */
 export type Need = Role | 'nothing';
 
 /** The rights of a caller. `within`: it sees and changes no other container. */
@@ -74,7 +74,7 @@ export function accessTest({ images, containers }: AccessFilter): (container: Sh
 
 /**
  * `acme/*` means Docker Hub, like the reference of an image. A pattern without a tag matches any tag. Undefined if the
- * registry or the account has a `*`: anybody may open the account `acme-evil`.
+ * registry or the account has a `*`: anyone may open the account `acme-evil`.
  */
 function imagePattern(text: string): ((image: string) => boolean) | undefined {
   const [, repository = '', tag] = /^(.+?)(?::([^:/]+))?$/.exec(text) ?? [];
@@ -110,7 +110,7 @@ export type Person = {
   readonly from: 'header' | 'issuer';
 };
 
-/** Who the issuer says that somebody is. `isUnverified`: it has an e-mail address that it has not verified. */
+/** Who the issuer says that someone is. `isUnverified`: it has an e-mail address that it has not verified. */
 export type NamedByIssuer = Omit<Person, 'from'> & {
   readonly isUnverified: boolean;
   /** For the sign-out there. */

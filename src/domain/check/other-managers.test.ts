@@ -58,7 +58,7 @@ test.each<readonly [string, Labels]>([
   ['what Red Hat writes into its images', { 'io.k8s.display-name': 'nginx', 'io.openshift.tags': 'nginx' }],
   ['an app of Unraid', { 'net.unraid.docker.managed': 'dockerman' }],
   ['a bind mount of Docker Desktop', { 'desktop.docker.io/binds/0/Source': '/Users/me' }],
-  ['a label of the same name by somebody else', { Service: 'web', manager: 'me', app: 'k3d' }],
+  ['a label of the same name by someone else', { Service: 'web', manager: 'me', app: 'k3d' }],
   ['names of a prototype', { constructor: 'x', __proto__: 'x' }],
 ])('whyManagedElsewhere() leaves a person’s own container alone: %s', (_, labels) => {
   expect(whyManagedElsewhere(containerSummary('web', { labels }))).toBeUndefined();

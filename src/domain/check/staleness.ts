@@ -190,8 +190,8 @@ function judgeBySettings(
 }
 
 function requesterOf(askedBy: string): string {
-  if (askedBy === 'command') return 'somebody on the command line';
-  return askedBy === 'http' ? 'somebody on the page or over the API' : quoted(askedBy);
+  if (askedBy === 'command') return 'a person on the command line';
+  return askedBy === 'http' ? 'a person on the page or over the API' : quoted(askedBy);
 }
 
 function held(reason: string, hold: Hold, subject: CheckSubject): Verdict {

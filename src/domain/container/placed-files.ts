@@ -12,7 +12,7 @@ export type FileStat = {
 };
 
 /**
- * Files that somebody put into a container, and that no mount and no setting shows: compose writes `configs` with
+ * Files that someone put into a container, and that no mount and no setting shows: compose writes `configs` with
  * `content` or `environment`, and `secrets` with `environment`; `docker cp` writes anything.
  */
 type PlacedFiles = {

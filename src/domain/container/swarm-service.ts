@@ -284,7 +284,7 @@ function earlierImages(service: SwarmService, seal: SealReader): readonly string
 }
 
 /**
- * Why the label with the image before the last update does not count. Undefined: it counts, or there is none. Anybody
+ * Why the label with the image before the last update does not count. Undefined: it counts, or there is none. Anyone
  * who may create services can write it, so it names an image of the service's own repository only, and with a key it
  * has its seal.
  */

@@ -213,7 +213,7 @@ export type NotesVerdict =
   /** `endsAtMs`: a failure that passes holds until then at most. Undefined: they cannot be read at all. */
   | { readonly kind: 'unread'; readonly why: string; readonly endsAtMs: number | undefined };
 
-const nobodyReads: NotesVerdict = { kind: 'unread', why: 'nobody reads its release notes', endsAtMs: undefined };
+const nobodyReads: NotesVerdict = { kind: 'unread', why: 'its release notes are not read', endsAtMs: undefined };
 
 /** A person is asked for what stays as it is. Notes that may be read soon hold for a time. */
 function holdOfNotes({ breaking, unread }: Approval, notes: NotesVerdict, nowMs: number): HoldReason | undefined {

@@ -24,7 +24,7 @@ export type NotesSource =
   | { readonly kind: 'none'; readonly from: SourcePlace; readonly page?: string }
   | { readonly kind: 'unknown' };
 
-/** Hosts whose kind everybody knows; the owner may add others. */
+/** Hosts whose kind everyone knows; the owner may add others. */
 export const commonForges: ReadonlyMap<string, ForgeKind> = new Map([
   ['github.com', 'github'],
   ['gitlab.com', 'gitlab'],

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { containerOwnLabels } from './labels.ts';
 
 test('ownLabels() leaves out what the image has with the same value', () => {
-  const labels = { 'upkeep.scope': 'shop', 'upkeep.enable': 'false', maintainer: 'somebody' };
+  const labels = { 'upkeep.scope': 'shop', 'upkeep.enable': 'false', maintainer: 'someone' };
   expect(containerOwnLabels(labels, { 'upkeep.scope': 'shop', 'upkeep.enable': 'true' })).toEqual({
     'upkeep.enable': 'false',
-    maintainer: 'somebody',
+    maintainer: 'someone',
   });
 });
 

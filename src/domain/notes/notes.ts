@@ -140,7 +140,7 @@ export function verdictOnNotes(subject: NotesSubject, notes: Notes, seenAtMs: nu
     case 'off':
       return unread('its release notes are not read, because that is turned off');
     case 'none':
-      return unread('nobody has written release notes for it');
+      return unread('it has no release notes');
     case 'no-source':
       return unread('nothing names the repository with its release notes');
     case 'unread': {

@@ -47,7 +47,7 @@ const street = [
 ];
 
 describe('a message about a run', () => {
-  test('says what needs somebody, what was rolled back and why, what changed, and how to go back', () => {
+  test('says what needs someone, what was rolled back and why, what changed, and how to go back', () => {
     expect(composer.run(run(street), 'info')).toMatchObject({
       title: 'nas: api failed and was rolled back, job failed, web was updated',
       urgency: 'high',
@@ -158,7 +158,7 @@ describe('a message about earlier updates', () => {
     atMs: 0,
   } as const;
 
-  test('says what became of each, what needs somebody first, and what can be done', () => {
+  test('says what became of each, what needs someone first, and what can be done', () => {
     expect(composer.repairs(facts, 'info')).toMatchObject({
       title:
         'nas: the update of my_api cannot be repaired, the update of tv was undone, the update of web and db was finished',

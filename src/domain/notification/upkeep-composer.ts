@@ -343,7 +343,7 @@ function isWaiting({ outcome }: ContainerOutcome): boolean {
   return outcome === 'skipped' || outcome === 'deferred';
 }
 
-/** Whether somebody wants to read about the newer version. */
+/** Whether someone wants to read about the newer version. */
 function tellsOfNewer(container: ContainerOutcome): boolean {
   return container.outcome === 'updated' || (isWaiting(container) && container.to !== undefined);
 }

@@ -215,7 +215,7 @@ type Refusal = {
   readonly kind: 'refused';
   readonly status: number;
   readonly message: string;
-  /** A proxy before the engine, or a plugin of the engine, forbids this call for everybody. The status is 403. */
+  /** A proxy before the engine, or a plugin of the engine, forbids this call for everyone. The status is 403. */
   readonly isForbidden?: true;
   /**
    * A start failed because the container's command does not exist or cannot run. Engines that record it in the

@@ -148,7 +148,7 @@ export function whyWritten(owner: Container, items: readonly DataItem[], others:
 
 /**
  * The first running container outside of the group that may write to one of the items. It does not count if both
- * containers have the label data-shared: a label must not give its author the data of somebody else.
+ * containers have the label data-shared: a label must not give its author the data of someone else.
  */
 export function otherWriter(
   owner: Container,

@@ -209,7 +209,7 @@ describe('planUpdate() and restart: true', () => {
     expect(restarts(all, ['db', 'vpn'])).toContainEqual(['by-PidMode', ['vpn']]);
   });
 
-  test('restarts no container whose namespace somebody uses who must not be touched, and who would lose it', () => {
+  test('restarts no container whose namespace someone uses who must not be touched, and who would lose it', () => {
     const containers = (status: ContainerStatus) => [
       inProject('db'),
       inProject('vpn', 'db:service_started:true'),
@@ -322,7 +322,7 @@ describe('planUpdate()', () => {
 });
 
 describe('planUpdate() and the doors of the engine', () => {
-  const reason = 'is the way of Upkeep to the engine';
+  const reason = 'carries the connection of Upkeep to the engine';
   const doors = new Map([[id('gate'), reason]]);
 
   test('they come after all others, one by one, and before Upkeep itself', () => {

@@ -18,7 +18,7 @@ import { isLeftOver, parseKeptName, parseTransactionName, type KeptName } from '
 import type { RemovedImage } from '../run/event.ts';
 
 /**
- * A container that may carry the journal of its last update. Anybody who may create containers can write one, so it
+ * A container that may carry the journal of its last update. Anyone who may create containers can write one, so it
  * counts only as far as the container itself agrees, and with a key only under its seal.
  */
 export type JournalCarrier = {
@@ -178,7 +178,7 @@ export function whyRemovable(one: KeptContainer, world: KeptContext): string | u
 
 /**
  * True if an update kept the container, by its mark or its successor's journal, or left it over. The name of a kept one
- * alone proves nothing, because anybody may choose it.
+ * alone proves nothing, because anyone may choose it.
  */
 export function isKeptByUpdate({ container, kept }: KeptContainer, world: Omit<KeptContext, 'nowMs'>): boolean {
   if (world.marked.has(container.id) || isLeftOver(container)) return true;

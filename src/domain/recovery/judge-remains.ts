@@ -233,7 +233,7 @@ function groupByTransaction(
 }
 
 /**
- * The remains of updates in the engine, and the evidence for them. Anybody who can create containers can write names
+ * The remains of updates in the engine, and the evidence for them. Anyone who can create containers can write names
  * and journals, but only an updater renames containers of others or sets marks. A journal therefore counts as far as
  * the engine's facts confirm it. Without them nothing is changed.
  */

@@ -75,7 +75,7 @@ describe('whyRemovable()', () => {
   });
   test('is nothing where a person has made what has the name now', () =>
     expect(why([containerSummary('web')])).toEqual([undefined]));
-  test('is nothing for what somebody has started', () =>
+  test('is nothing for what someone has started', () =>
     expect(why([web('other')], untilMs, { ...old, status: 'running' })).toEqual([undefined]));
 });
 

@@ -176,7 +176,7 @@ export type RecoveredTransaction = {
   readonly kind?: EntryKind;
   /**
    * `finished`: the new version runs. `undone`: the old one runs. `left`: not changed for now. `failed`: the repair
-   * failed. `solved`: it was reported as open, and somebody else has ended it since.
+   * failed. `solved`: it was reported as open, and someone else has ended it since.
    */
   readonly result: 'finished' | 'undone' | 'left' | 'failed' | 'solved';
   readonly reason: string;

@@ -69,7 +69,7 @@ describe('ownWays()', () => {
       ['gate'],
     ],
     [
-      'an address in a shared network, although somebody else publishes the port',
+      'an address in a shared network, although someone else publishes the port',
       {
         upkeep: reach({ networks: [at('172.18.0.3')] }),
         gate: reach({ networks: [at('172.18.0.2')], mounts: [socket] }),
@@ -219,7 +219,7 @@ describe('ownWays()', () => {
     const podman = { source: '/run/podman/podman.sock', target: '/sock' };
     const inspected = new Map([[gate!, inspectedContainer('gate', { mounts: [asMount(podman)] })]]);
     expect(ownWays({ ...facts, inspected }).get(gate!)).toEqual({
-      reason: 'is the way of Upkeep to the engine',
+      reason: 'carries the connection of Upkeep to the engine',
       socketOf: gate,
     });
     expect(ownWays(facts).get(gate!)?.byHand).toContain('no mount of it has the socket');
@@ -320,7 +320,7 @@ describe('ownWays()', () => {
     const containers = [containerSummary('tunnel', reach({ ports: [published(2390, '127.0.0.1')] }))];
     const routes = { own: local, others: [{ engine: 'nas', route: tcp('127.0.0.1', 2390, '127.0.0.1') }] };
     expect([...ownWays({ containers, ownId: undefined, routes }).values()]).toEqual([
-      { reason: 'is the way of Upkeep to the engine "nas"', byHand: '' },
+      { reason: 'carries the connection of Upkeep to the engine "nas"', byHand: '' },
     ]);
   });
 });

@@ -45,11 +45,11 @@ export function ownWays({ containers: listed, ownId, routes, inspected = new Map
   const isHere = own !== undefined || (ownId === undefined && isOnThisHost(routes.own));
   for (const { engine, route } of isHere ? routes.others : [])
     for (const { id } of carriersOf(route, { ...seen, isOwnEngine: false }))
-      ways.set(id, { reason: `is the way of Upkeep to the engine ${quoted(engine)}`, byHand: '' });
+      ways.set(id, { reason: `carries the connection of Upkeep to the engine ${quoted(engine)}`, byHand: '' });
   const carriers = carriersOf(routes.own, { ...seen, isOwnEngine: true });
   for (const one of carriers)
     ways.set(one.id, {
-      reason: 'is the way of Upkeep to the engine',
+      reason: 'carries the connection of Upkeep to the engine',
       ...helpFor(own, [one, ...carriers].find(hasEngineSocket)),
     });
   return ways;

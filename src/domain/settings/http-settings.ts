@@ -277,7 +277,7 @@ function longestRunOfZeros(groups: readonly string[]): readonly [start: number, 
   return best;
 }
 
-/** A signed-in browser. Nothing in it lets anybody in: it has only hashes of its cookie. */
+/** A signed-in browser. Nothing in it lets anyone in: it has only hashes of its cookie. */
 export type SessionRecord = {
   readonly id: string;
   /** Of the cookie in use, and of the one before it until the browser has taken the new one over. */

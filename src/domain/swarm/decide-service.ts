@@ -36,7 +36,7 @@ export function decideService(facts: ServiceFacts, watch: ServiceWatch, limits: 
     return decideBack(facts, service, watch, limits);
   }
   if (!watch.isBegun && service.image === update.from) return { kind: 'update' };
-  return defer('Somebody else changed the service in the meantime, and that change is kept');
+  return defer('Someone else changed the service in the meantime, and that change is kept');
 }
 
 /** Whether the swarm rolled our update back. Its rollback restores the earlier labels, so the spec has no mark. */

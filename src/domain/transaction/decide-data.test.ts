@@ -262,9 +262,9 @@ function whatIsWrong({ world, memory, trail }: Life): string | undefined {
 
 function whatIsUntimely(step: Step, { old, new: successor }: World): string | undefined {
   const runs = [old, successor].some((one) => one !== undefined && isAlive(one.status));
-  if (step.kind === 'saveData' && runs) return 'data are saved while somebody writes to them';
+  if (step.kind === 'saveData' && runs) return 'data are saved while someone writes to them';
   if (step.kind !== 'restoreData') return undefined;
-  if (runs) return 'data are restored while somebody writes to them';
+  if (runs) return 'data are restored while someone writes to them';
   return old?.name === parkedName('web', old?.policy ?? no, true, true) || /-old-.*-d$/.test(old?.name ?? '')
     ? undefined
     : `data are restored when the old container is called ${old?.name}`;
@@ -331,7 +331,7 @@ function futures(life: Life): Life[] {
     world.new.name === 'web' &&
     /-old-/.test(world.old?.name ?? '');
   if (isInGate && world.meddled > 0) {
-    branch('somebody removes the new container', (now) => void Object.assign(now, { new: undefined, meddled: 0 }));
+    branch('someone removes the new container', (now) => void Object.assign(now, { new: undefined, meddled: 0 }));
     branch('helpers are pruned', (now) => {
       if (now.save?.status !== 'running') now.save = undefined;
       if (now.restore?.status !== 'running') now.restore = undefined;
@@ -461,7 +461,7 @@ describe('decide() when data cannot be restored', () => {
     });
   });
 
-  test('somebody has started the parked container: nothing is touched', () => {
+  test('someone has started the parked container: nothing is touched', () => {
     const world = failed();
     world.old!.status = 'running';
     expect(decide(factsOf(world, recovering()))).toEqual({ kind: 'stuck', fault: 'old-started' });

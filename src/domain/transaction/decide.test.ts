@@ -72,7 +72,7 @@ describe('decide() in a recovery, by the names that were left', () => {
       { kind: 'stop', id: 'old' },
     ],
     [
-      'old deleted by somebody: the successor is completed',
+      'old deleted by someone: the successor is completed',
       { name: 'web', policy: no },
       undefined,
       { kind: 'policy', id: 'new', policy: unlessStopped, afterPause: false },
@@ -130,7 +130,7 @@ describe('decide() in a recovery, by the names that were left', () => {
     expect(decide(factsOf(world, recovering()))).toMatchObject({ kind: 'step', step });
   });
 
-  test('a parked container whose name somebody has taken stays parked, without a policy that starts it', () => {
+  test('a parked container whose name someone has taken stays parked, without a policy that starts it', () => {
     const world = { ...start('unless-stopped'), stranger: true };
     world.old = { ...running(parked, always), status: 'exited' };
     expect(decide(factsOf(world, recovering()))).toMatchObject({ step: { kind: 'policy', id: 'old', policy: no } });
@@ -855,7 +855,7 @@ function whatIsUntimely(step: Step, world: World, { hooked, direction }: Executi
 function whatIsOwed(world: World): string | undefined {
   const { old, new: successor, wasRunning, desiredEndState, policy } = world;
   const current = [old, successor].find((container) => container?.name === 'web');
-  if (current === undefined) return 'the mark goes before somebody has the name';
+  if (current === undefined) return 'the mark goes before someone has the name';
   const runs = current === successor ? desiredEndState === 'running' : wasRunning;
   if (runs && !world.isSettled && !isAlive(current.status)) return 'the mark goes before it runs';
   return samePolicy(current.policy, policy) ? undefined : 'the mark goes before the policy is right';

@@ -138,7 +138,7 @@ function isCommitted({ members, memory }: TransactionFacts): boolean {
   return leader.new?.place === 'name' && !mustProveItself(leader, members, memory);
 }
 
-/** If somebody removes the old container of an update, the successor of a single container still has to prove itself. */
+/** If someone removes the old container of an update, the successor of a single container still has to prove itself. */
 function mustProveItself(
   { new: successor, desiredEndState }: MemberFacts,
   { length }: readonly MemberFacts[],
@@ -187,20 +187,20 @@ function whyNotForward(member: MemberFacts, { members, memory }: TransactionFact
   if (isNameTaken(member)) return rollBack(`another container has taken the name "${member.name}"`, true);
   if (member.old?.place === 'name' && member.policy !== undefined && !samePolicy(member.old.policy, member.policy))
     return rollBack(`the restart policy of "${member.name}" was changed meanwhile`, true);
-  if (member.old?.place === 'elsewhere') return rollBack(`somebody renamed "${member.name}" meanwhile`, true);
+  if (member.old?.place === 'elsewhere') return rollBack(`someone renamed "${member.name}" meanwhile`, true);
   // A member of a group cannot be undone alone: its successor depends on the other successors.
   const isCarriedAlong = member.new?.place === 'name' || (member.new !== undefined && members.length > 1);
   const [rival] = member.rivals;
   const lostRace =
     rival === undefined ? undefined : rollBack(`another update of "${member.name}" is in progress ("${rival}")`, true);
   if (member.old === undefined && !isCarriedAlong)
-    return lostRace ?? rollBack(`somebody removed "${member.name}" meanwhile`);
+    return lostRace ?? rollBack(`someone removed "${member.name}" meanwhile`);
   if (member.new === undefined) {
     if (member.old?.place === 'name') return undefined;
     return rollBack(
       member.autoRemoves
         ? `the new version of "${member.name}" did not run, so the engine removed it (--rm)`
-        : `somebody removed the successor of "${member.name}"`,
+        : `someone removed the successor of "${member.name}"`,
     );
   }
   const tagMoved = (created: string): Decision => {

@@ -58,7 +58,7 @@ test('a rename moves the name from the old container to nobody, then to the succ
   });
 });
 
-test('a name that somebody else holds stays theirs', () => {
+test('a name that someone else holds stays theirs', () => {
   const step: Step = { kind: 'rename', id: 'old', to: droppedName('web', always, true) };
   const old = standing('old', { place: 'old' });
   expect(after(step, { old, nameHeldBy: 'stranger' })).toMatchObject({ nameHeldBy: 'stranger' });

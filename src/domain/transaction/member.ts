@@ -207,7 +207,7 @@ export type Decision =
 
 /**
  * Why the data of an update cannot be restored. `no-copy`: the copy is gone. `no-journal`: nothing tells any more which
- * data it has. `old-started`: somebody started the old container on the new data. `new-gone`: the new container was
+ * data it has. `old-started`: someone started the old container on the new data. `new-gone`: the new container was
  * removed after the commit.
  */
 export type DataFault = 'no-copy' | 'no-journal' | 'old-started' | 'new-gone';

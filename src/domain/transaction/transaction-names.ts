@@ -196,7 +196,7 @@ const policyNames: ReadonlyMap<string, string> = new Map([
 
 /**
  * The mark of an open transaction: a tag on the new image that names one old container. It is set before the first
- * change and removed after the last. Anybody who creates containers can write labels and names. A tag needs the right
+ * change and removed after the last. Anyone who creates containers can write labels and names. A tag needs the right
  * to tag images, and that right allows replacing any image anyway. The mark survives the old container, the successor
  * and a power cut.
  */

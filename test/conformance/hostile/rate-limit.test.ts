@@ -87,7 +87,7 @@ describe('the rate limit', () => {
     ]).toEqual([200, 200, 429, 429]);
   });
 
-  test('does not believe a header that anybody can write', async () => {
+  test('does not believe a header that anyone can write', async () => {
     await start({ rateLimit: 2 });
     const codes = [];
     for (let each = 0; each < 4; each += 1)

@@ -117,7 +117,7 @@ const podmansOwn: Readonly<Record<string, readonly string[]>> = {
     'events() tells both names of a rename',
     'events() tells the signals of a stop',
     'events() tells of images: pull, tag, untag, delete',
-    'pastEvents() tells whether somebody asked for an end',
+    'pastEvents() tells whether someone asked for an end',
   ],
 };
 

@@ -68,7 +68,7 @@ export function eventRows(fixture: GetFixture): void {
       expect(await endsOf(id)).toMatchObject({ exitCode: 3, wasRequested: false });
     });
 
-    test('tells whether somebody asked for an end', async () => {
+    test('tells whether someone asked for an end', async () => {
       const { engine } = fixture();
       const stopped = await run(fixture(), 'stopped', 'service');
       const removed = await run(fixture(), 'removed', 'service');

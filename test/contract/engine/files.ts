@@ -18,7 +18,7 @@ export function fileRows(fixture: GetFixture): void {
       expect(await fixture().engine.containerChanges('f'.repeat(64))).toBe('absent');
     });
 
-    test('lists what a process wrote, and what somebody placed', async () => {
+    test('lists what a process wrote, and what someone placed', async () => {
       const id = await create(fixture(), 'web', 'writing');
       await fixture().placeFile(id, '/etc/c1.conf', { content: 'hello' });
       await fixture().placeFile(id, '/opt/deep/ümlaut', { content: '' });

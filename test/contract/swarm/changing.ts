@@ -35,7 +35,7 @@ export function swarmChangingRows(get: GetSwarm): void {
       expect((await read(get(), id)).platforms).toEqual([amd64]);
     });
 
-    test('change() and goBack() are a conflict, and nothing happens, once somebody else has changed it', async () => {
+    test('change() and goBack() are a conflict, and nothing happens, once someone else has changed it', async () => {
       const { create, image, swarm, label } = get();
       const id = await create('web', image('v1'), { replicas: 0 });
       await changeTo(get(), id, image('v2'));

@@ -51,7 +51,7 @@ export async function harmOf(day: Day): Promise<string[]> {
 }
 
 /**
- * Lost containers. A forger may take a free name, like anybody. But the old container or its honest successor must
+ * Lost containers. A forger may take a free name, like anyone. But the old container or its honest successor must
  * stay, and so must all others.
  */
 export async function lossOf(day: Day): Promise<string[]> {
@@ -120,7 +120,7 @@ function takesNamesOfTheUpdate({ forgeries }: Day): boolean {
   );
 }
 
-/** Anybody may take a name that is free between two calls; `lossOf` finds the forbidden results. */
+/** Anyone may take a name that is free between two calls; `lossOf` finds the forbidden results. */
 function takesPlainName({ forgeries }: Day): boolean {
   const isPlain = (name: ForgedName | undefined) => name !== undefined && isHonest(name) && name.ending === '';
   return forgeries.some(({ createdAs, renamedTo }) => isPlain(createdAs) || isPlain(renamedTo));

@@ -7,7 +7,7 @@ import type { Stage } from './stage.ts';
 export function handsOn({ scene, before, newImageId }: Stage): Hands {
   const { control, connect } = scene.sandbox;
   const { engine } = connect();
-  const everybody = () => Object.values(control.snapshot().containers);
+  const everyone = () => Object.values(control.snapshot().containers);
   const recreate = (original: Container) => async (imageId?: string) => {
     if (imageId !== undefined) control.tagImage(imageId, original.settings.Config.Image);
     return control.addContainer('web', bodyOf(original, imageId));
@@ -15,7 +15,7 @@ export function handsOn({ scene, before, newImageId }: Stage): Hands {
   return {
     oldImageId: before.get('web')?.imageId ?? '',
     newImageId,
-    look: () => Promise.resolve(everybody().map(describe)),
+    look: () => Promise.resolve(everyone().map(describe)),
     stop: (id) => scene.clock.run(() => control.stopContainer(id)),
     setPolicy: (id, Name, MaximumRetryCount = 0) => engine.updateRestartPolicy(id, { Name, MaximumRetryCount }),
     rename: async (id, name) => control.renameContainer(id, name),
@@ -23,7 +23,7 @@ export function handsOn({ scene, before, newImageId }: Stage): Hands {
     prune: async () => control.pruneContainers(),
     start: async (id) => control.startContainer(id),
     copy: async ({ id, name }, act) => {
-      const original = everybody().find((one) => one.id === id);
+      const original = everyone().find((one) => one.id === id);
       if (original === undefined) throw new Error(`there is no "${name}"`);
       await act(recreate(original));
     },

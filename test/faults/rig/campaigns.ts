@@ -112,7 +112,7 @@ export const campaigns: Readonly<Record<string, Campaign>> = {
     dataMiB: 64,
   },
   J: {
-    title: 'Somebody else interferes',
+    title: 'Someone else interferes',
     incidents: [
       thirdParty('stopped containers pruned', (engine) => prune(engine, 'containers')),
       thirdParty('unused networks pruned', (engine) => prune(engine, 'networks')),

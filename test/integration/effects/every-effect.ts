@@ -171,7 +171,7 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   finishUpdate: none('not for people: a helper container is told so what it was made for'),
   noRestart: unstarted,
   rollingRestart: oneByOne,
-  keepOldMs: keepOld('is stopped, has no policy, and is nothing that anybody watches'),
+  keepOldMs: keepOld('is stopped, has no policy, and is nothing that anyone watches'),
   data: copied,
   dataFolders: copied,
   dataMaxBytes: copied,

@@ -134,7 +134,7 @@ describeInLab('the version whose process ended first is at fault', (lab) => {
     await stale('side', sharing('tunnel'));
     const upkeep = await beforeStartOf('side', () => engine.call('DELETE', '/containers/tunnel?force=1'));
     const first = await upkeep.update();
-    expect(first.outcomes['side']?.reason, first.run.stderr).toContain('somebody removed the new "tunnel"');
+    expect(first.outcomes['side']?.reason, first.run.stderr).toContain('someone removed the new "tunnel"');
     expect(await marks()).toEqual([]);
     expect(await up('tunnel', 'side')).toEqual([
       ['tunnel', true],
@@ -166,7 +166,7 @@ describeInLab('the version whose process ended first is at fault', (lab) => {
     expect((await inspect('worker')).Id).toBe(Id);
   });
 
-  test('a version with --rm that somebody removed is tried again', { timeout: 90_000 }, async () => {
+  test('a version with --rm that someone removed is tried again', { timeout: 90_000 }, async () => {
     const { next } = await stale('worker', { config: { HostConfig: { AutoRemove: true } } });
     const isNew = async () => idsOf(next).includes((await engine.inspect('worker'))?.Image ?? '');
     const removed = (async () => {
@@ -179,7 +179,7 @@ describeInLab('the version whose process ended first is at fault', (lab) => {
     })();
     const first = await direct.update('--update-auto-remove');
     await removed;
-    expect(first.outcomes['worker'], first.run.stderr).toMatchObject({ reason: expect.stringContaining('somebody') });
+    expect(first.outcomes['worker'], first.run.stderr).toMatchObject({ reason: expect.stringContaining('someone') });
     expect(await marks()).toEqual([]);
     expect((await direct.update('--update-auto-remove')).outcomes['worker']?.outcome).toBe('updated');
     expect(await isNew()).toBe(true);

@@ -14,7 +14,7 @@ import { effectsScene, idsOf } from '../effects/scene.ts';
 
 const oldId = 'a'.repeat(64);
 
-describeInLab('a rollback of a container whose labels anybody may have written', (lab) => {
+describeInLab('a rollback of a container whose labels anyone may have written', (lab) => {
   const { engine, registry } = lab;
   const scene = effectsScene(lab, 'forged');
   const { image } = scene;

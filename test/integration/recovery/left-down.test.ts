@@ -18,7 +18,7 @@ describeInLab('a container that was left down, because another one has its name'
 
   const parked = 'web.upkeep-old-a';
 
-  /** An updater dies after the stop of the old container. Somebody replaces the new one, which does not run. */
+  /** An updater dies after the stop of the old container. Someone replaces the new one, which does not run. */
   async function leaveDown() {
     await run('calm');
     const { Id } = await stale('web', { config: { HostConfig: { RestartPolicy: { Name: 'always' } } } });

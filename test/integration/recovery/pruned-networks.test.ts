@@ -64,7 +64,7 @@ describeInLab('networks that are pruned while their container is down', (lab) =>
     },
   );
 
-  test.skipIf(isPodman)('are used again after the death of Upkeep, once somebody has created them', async () => {
+  test.skipIf(isPodman)('are used again after the death of Upkeep, once someone has created them', async () => {
     const stage = await setStage();
     const { code } = await stage.update({
       arm: (proxy, child) =>

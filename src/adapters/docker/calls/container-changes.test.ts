@@ -169,7 +169,7 @@ describe('removeContainer()', () => {
     expect(server.requests.map(({ query }) => query)).toEqual([{ force: '1', v: '0' }]);
   });
 
-  test('is a noop when the engine says that there is none, but not when somebody else does', async () => {
+  test('is a noop when the engine says that there is none, but not when someone else does', async () => {
     const { engine, server } = await connectedEngine({ script: { '*': answers(404, 'No such container: id') } });
     expect(await engine.removeContainer('id')).toEqual({ kind: 'noop' });
     server.script({ '*': (_, response) => void response.writeHead(404).end('Not Found') });
@@ -178,7 +178,7 @@ describe('removeContainer()', () => {
 
   const underWay = answers(409, 'removal of container id is already in progress');
 
-  test('waits for a removal that somebody else began', async () => {
+  test('waits for a removal that someone else began', async () => {
     let looks = 0;
     const look: Answer = (_, response) => {
       looks += 1;

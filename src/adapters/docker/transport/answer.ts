@@ -51,7 +51,7 @@ export type EngineError = {
   readonly message: string;
   /** False for an answer of another server, e.g. the 404 of a proxy. */
   readonly fromEngine: boolean;
-  /** A proxy before the engine, or a plugin of the engine, forbids the call for everybody. */
+  /** A proxy before the engine, or a plugin of the engine, forbids the call for everyone. */
   readonly isForbidden: boolean;
 };
 

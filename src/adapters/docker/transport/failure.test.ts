@@ -123,7 +123,7 @@ describe('TLS', () => {
     await expect(other.engine.info()).rejects.toThrow('its certificate is for another host');
   });
 
-  test('believes anybody when told to', async () => {
+  test('believes anyone when told to', async () => {
     const { ca: _, ...noCa } = client;
     const options = { tls: { ...noCa, verify: false } };
     const { engine } = await connectedEngine({ tls: { certificate: 'elsewhere' }, script: { '*': {} } }, options);

@@ -138,7 +138,7 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
     const shown = new Map<string, string>();
     const self = createDeferred<void>();
     let receivesCommands = false;
-    /** After starts of Home Assistant, which anybody at the broker can claim. */
+    /** After starts of Home Assistant, which anyone at the broker can claim. */
     const resend = oneAtATime(async () => {
       await delay(waits.birthMs(deps.nowMs() - lastResendAtMs), stop.signal);
       lastResendAtMs = deps.nowMs();

@@ -108,7 +108,7 @@ export function tokenHeader(token: string): Readonly<Record<string, string>> {
   return token === '' ? {} : { 'X-Upkeep-Token': token };
 }
 
-/** Whether a proxy answered: with a redirect, or with a page that says that somebody has to sign in. */
+/** Whether a proxy answered: with a redirect, or with a page that says that someone has to sign in. */
 export function isIntercepted({ type, status, headers }: Response, expected: string): boolean {
   if (type === 'opaqueredirect' || (status >= 300 && status < 400)) return true;
   const isOurs = [expected, 'application/json'].some((own) => headers.get('content-type')?.startsWith(own));

@@ -23,7 +23,7 @@ export type SignedInBrowser = {
   readonly isThis: boolean;
 };
 
-/** `onChange` is called when somebody has signed in or out, so that nothing read before is shown. */
+/** `onChange` is called when someone has signed in or out, so that nothing read before is shown. */
 export function createSession(ask: SendRequest, tokens: Tokens, onChange: () => void): Session {
   let hasPassword = false;
 

@@ -6,7 +6,7 @@ export type SharedReader = {
   readonly get: ReadShared;
   /** Follows the events with the token, until they end or the signal is aborted. */
   readonly follow: (token: string, signal: AbortSignal, listener: StreamListener) => Promise<StreamEnd>;
-  /** Drops all replies: somebody has signed in or out. */
+  /** Drops all replies: someone has signed in or out. */
   readonly forget: () => void;
 };
 

@@ -36,7 +36,7 @@ function summaryNodes({ isBreaking, summary, leftOut, releases, more }: NotesInS
 
 function whyNone({ state, error }: NotesInShort): string {
   if (error !== '') return `The release notes cannot be read: ${error}.`;
-  if (state === 'none') return 'Nobody has written release notes for it.';
+  if (state === 'none') return 'It has no release notes.';
   if (state === 'no-source')
     return 'No repository with its release notes is known. The label upkeep.source can name it.';
   return 'The release notes are not read yet.';

@@ -200,7 +200,7 @@ function createTokenTest(text: string): TokenTest {
 /** In bytes; longer than any token in use. */
 const leastComparedBytes = 256;
 
-/** Credentials for somebody else, such as `Basic YW5uYTo=`: https://www.rfc-editor.org/rfc/rfc9110#section-11.4 */
+/** Credentials for someone else, such as `Basic YW5uYTo=`: https://www.rfc-editor.org/rfc/rfc9110#section-11.4 */
 const otherScheme = /^(?!bearer )[\w!#$%&'*+.^`|~-]+ +\S/i;
 
 /** https://www.rfc-editor.org/rfc/rfc6750#section-2.1 */

@@ -42,7 +42,7 @@ export function createClientReader(
 
 /**
  * The person whom a trusted proxy names in its header. Nobody else is believed, and neither is a header that comes twice:
- * a proxy that adds its own to the client's must not make the client somebody.
+ * a proxy that adds its own to the client's must not make the client someone.
  */
 export function createPersonReader({
   trustedProxies,
@@ -97,7 +97,7 @@ const maxName = 2000;
 
 /**
  * Warns of a proxy that is not trusted, once for each: its clients share one rate limit, and the scheme is not known.
- * Anybody can send these headers, so the number of warnings is bounded.
+ * Anyone can send these headers, so the number of warnings is bounded.
  */
 export function createProxyWarning(
   settings: Pick<HttpSettings, 'trustedProxies' | 'proxyHeader'>,

@@ -23,7 +23,7 @@ export type OidcSignIns = {
 
 /**
  * A sign-in belongs to the browser that began it: its cookie names what has to come back, so that nobody can be signed in
- * as somebody else by a link. It is taken once, and lasts ten minutes.
+ * as someone else by a link. It is taken once, and lasts ten minutes.
  */
 export function createOidcSignIns({ settings, issuer, browsers, clock, log }: RouteParts): OidcSignIns {
   const { oidc, people } = settings;

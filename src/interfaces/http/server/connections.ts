@@ -28,7 +28,7 @@ export type Connections = {
  * At the limit, the connection that has been idle for longest is closed: first among those without a successful reply,
  * so that the kept-alive connections of a proxy survive a flood of others. Node's own functions do less:
  * `closeIdleConnections` spares connections that have not sent a request or finished the TLS handshake, and
- * `maxConnections` locks out everybody once idle connections fill it.
+ * `maxConnections` locks out everyone once idle connections fill it.
  */
 export function trackConnections(server: Server, maxConnections: number): Connections {
   /** By the peer's address, because a TLS connection has two sockets. The TLS socket replaces the TCP socket. */

@@ -17,7 +17,7 @@ export type ForgeryScope = {
 
 /** Campaign N: forgers of all kinds beside updates of all shapes that are killed. */
 export function describeForgeries({ shapes, count, seed, reportFile }: ForgeryScope): void {
-  const title = 'The updater is killed, and somebody forges journals';
+  const title = 'The updater is killed, and someone forges journals';
   describeInLab(`N: ${title}`, (lab) => {
     const team = engineTeam(lab, { letter: 'N', title, reportFile });
     test('nothing of others changes, and the update beside them is repaired', { timeout: 7_200_000 }, async () => {

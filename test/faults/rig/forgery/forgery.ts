@@ -23,7 +23,7 @@ export type ForgedName = { readonly of: Party | 'stray'; readonly ending: string
 /** `own`: the forger's; `spare`: another user's, at the moment without a container. */
 export type Thing = Party | 'own' | 'spare';
 
-/** A forgery by somebody who may create containers: one container with false labels and names. */
+/** A forgery by someone who may create containers: one container with false labels and names. */
 export type Forgery = {
   /** The container that it claims to replace. */
   readonly target: Party;

@@ -35,9 +35,9 @@ export async function makeStreet(lab: Lab, stage: Stage, shape: Shape, real: Lab
   const { engine } = stage;
   const references = await pullAll(lab, engine);
   await settle(engine, references, real);
-  const everybody = await inspectAll(engine);
-  const known = new Set(everybody.map(({ Id }) => Id));
-  const byName = new Map(everybody.map((container) => [container.Name.slice(1), container]));
+  const everyone = await inspectAll(engine);
+  const known = new Set(everyone.map(({ Id }) => Id));
+  const byName = new Map(everyone.map((container) => [container.Name.slice(1), container]));
   const [web = '', app = web] = Object.keys(shape.containers);
   const before = await viewOf(engine);
   const made = new Set<string>();

@@ -184,7 +184,7 @@ export function notice(text: string, action?: { readonly label: string; readonly
   timer = setTimeout(() => replaceContent(node), noticeMs(text, action !== undefined));
 }
 
-/** The time in which everybody can read the text, and can press the button. */
+/** The time in which everyone can read the text, and can press the button. */
 export function noticeMs(text: string, hasAction: boolean): number {
   return Math.max(hasAction ? 8000 : 4000, Math.min(text.length * characterMs, maxMs));
 }
