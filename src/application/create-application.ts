@@ -1,5 +1,6 @@
 import type { CheckRequest } from '../domain/run/session.ts';
 import type { ServiceEvent, RecoveredTransaction, RecoveryReport } from '../domain/run/event.ts';
+import type { ComposeRecord } from '../domain/compose/compose-record.ts';
 import type { DecisionRecord } from '../domain/decision/decisions.ts';
 import type { SeenTag } from '../domain/check/sightings.ts';
 import type { SharedRecords, Outside, Clock, Log } from '../domain/outside/outside.ts';
@@ -44,6 +45,7 @@ import { listKeptCopies, removeKeptCopies } from './update/kept-data.ts';
 import { createRollback } from './update/rollback.ts';
 import { createScheduler } from './async/scheduler.ts';
 import { createStartTimes, noStartTimes } from './inventory/listing-reader.ts';
+import { createComposeKeeper } from './update/compose-files.ts';
 import { createUpdate } from './update/update.ts';
 import { describeError, isBusy } from '../domain/text/errors.ts';
 
@@ -94,18 +96,20 @@ export function createApplication(
   const news = createRepairNews({ clock, isUnderWay: (names) => repairsAside.whyNotNow(names) !== undefined });
   const background = follow.isService === true ? { repairs: repairsAside, onEnd: tellRepaired } : undefined;
   const recoverServices = createServiceRecovery(outside, settings);
+  const composeKeeper = createComposeKeeper(outside, memory.composeRecords);
   const whyHeldNow = createFinalHoldCheck({ store: decisionStore, holdBack, clock });
   const update = createUpdate({
     outside,
     settings,
     listRepaired: createListRepaired({
-      ...{ outside, settings, background, news, recoverServices },
+      ...{ outside, settings, background, news, recoverServices, composeKeeper },
       onRepair: repairs.begin,
     }),
     select,
     judge,
     plan: planner,
     lock,
+    composeKeeper,
     whyNotNow: async (containers) =>
       repairsAside.whyNotNow(containers.map(({ name }) => name)) ?? whyHeldNow(containers),
     lastSeen: checks.candidateOf,
@@ -143,7 +147,7 @@ export function createApplication(
   const ping = createReadiness(outside);
   const usability = createUsability(outside);
   const naming = <Result>(work: () => Promise<Result>) => namingForbidden(outside, work);
-  const rollBack = createRollback({ outside, settings, plan: planner, lock });
+  const rollBack = createRollback({ outside, settings, plan: planner, lock, composeKeeper });
   const repairLoop = createRepairLoop({ ...outside, repair: (signal) => recover(signal, { isAgain: true }) });
   subscribe(repairLoop.hear);
 
@@ -253,6 +257,7 @@ export function createApplication(
       const recovery = { onListed: warnAboutUpdaters, onRepair: repairs.begin, background, ...order };
       const report = await usability.noting(() => naming(() => recoverWithHelper(outside, settings, signal, recovery)));
       const transactions = [...report.transactions, ...(await recoverServices(signal))];
+      await composeKeeper.settle();
       const isWhole = !signal?.aborted && report.awaitsHelper !== true;
       tell((isWhole ? news.ofAll : news.of)(transactions));
       await self.look(signal);
@@ -344,6 +349,8 @@ export type Memory = {
   readonly history?: SharedRecords<HistoryEntry>;
   /** The results of the last checks, by container. */
   readonly checks?: SharedRecords<StoredCheck>;
+  /** Changes of compose files, begun and done. */
+  readonly composeRecords?: SharedRecords<ComposeRecord>;
   /** Times at which digests were first seen behind tags, for cooldowns. */
   readonly seenTags?: SharedRecords<SeenTag>;
   /** The process updates nothing, so another updater is no danger to its work. Default: false. */

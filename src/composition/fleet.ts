@@ -14,6 +14,7 @@ type OpenedFleet = {
   /** The first engine. */
   readonly engine: Engine;
   readonly engines: readonly NamedEngine[];
+  readonly notesRequests: ReadonlyMap<string, number> | undefined;
   readonly sockets: readonly string[];
   readonly swarms: readonly SwarmOfEngine[];
   readonly close: () => Promise<void>;
@@ -31,12 +32,13 @@ export async function openFleet(
   const { createApplication } = await import('../application/create-application.ts');
   const { createProber } = await import('../adapters/probe/prober.ts');
   const { createEngineAnswers, shareEvents } = await import('../application/engine/share-engine.ts');
-  const { openEngine, openNotes, openRegistry, shownAddress } = await import('./open-engine.ts');
+  const { openComposeFilesOf, openEngine, openNotes, openRegistry, shownAddress } = await import('./open-engine.ts');
   const opened = await Promise.all(
     engines.map(async (address) => {
       const engine = await openEngine(address, settings, { clock, log });
       // The engine's application and its swarm's application share one event stream.
-      return { address, engine: settings.service.swarm ? shareEvents(engine) : engine };
+      const files = await openComposeFilesOf(engine, settings, { log: naming(log, () => address.name) });
+      return { address, engine: settings.service.swarm ? shareEvents(engine) : engine, files };
     }),
   );
   const everyEngine = opened.map(({ engine }) => engine);
@@ -64,6 +66,7 @@ export async function openFleet(
   const memoryOf = (name: string) => ({
     ...(folder !== undefined && memory?.openDecisions(folder, { log }, name)),
     ...(folder !== undefined && memory?.openChecks(folder, { log }, name)),
+    ...(folder !== undefined && memory?.openComposeRecords(folder, { log }, name)),
     ...(seenTags && { seenTags }),
     endsDecisions: command === 'run',
     isReader: command === 'check' || (settings.request.dryRun && !settings.request.verify),
@@ -92,14 +95,14 @@ export async function openFleet(
     }),
     ...(settings.service.swarm && { services: { open: openSwarm, ownId: identity.instance.containerId } }),
     open: (onAnswer) =>
-      opened.map(({ address, engine }): Member => {
+      opened.map(({ address, engine, files }): Member => {
         const { name } = address;
         const others = opened.filter((other) => other.engine !== engine);
         const routes = () => ({
           own: engine.route(),
           others: others.map((other) => ({ engine: other.address.name, route: other.engine.route() })),
         });
-        const outside = { ...world, engine, engineName: name, routes, log: naming(log, () => name) };
+        const outside = { ...world, ...files, engine, engineName: name, routes, log: naming(log, () => name) };
         return {
           name,
           address: shownAddress(address),
@@ -121,6 +124,7 @@ export async function openFleet(
   if (first === undefined) throw new ServiceError('invalid-input', 'Cannot open a fleet without engines');
   return {
     application,
+    notesRequests: notes.requests,
     engine: first,
     engines: opened.map(({ address, engine }) => ({ name: address.name, engine })),
     sockets: everyEngine.map(({ route }) => route()).flatMap((route) => (route.kind === 'socket' ? [route.path] : [])),

@@ -18,7 +18,7 @@ import type { Server } from 'node:http';
 export function apiOf(
   http: HttpSettings,
   { command, settings: { service, run, state, registry }, options }: Command,
-  { application, clock, log, program, notifications }: ApiParts,
+  { application, clock, log, program, notifications, notesRequests }: ApiParts,
 ): NonNullable<CommandContext['serve']> {
   return async () => {
     const { createHttpServer } = await import('../interfaces/http/server/server.ts');
@@ -32,6 +32,8 @@ export function apiOf(
       containersDown: () => application.inventory().unfinished.filter(({ isDown }) => isDown).length,
       version: program.version,
       ...(http.containerMetrics && { containers: () => application.inventory().containers }),
+      notesOf: () => application.inventory().containers,
+      ...(notesRequests && { notesRequests: () => notesRequests }),
       ...(application.engines && { engines: application.engines }),
     });
     application.subscribe(metrics.record);
@@ -154,6 +156,7 @@ function pageOf(base: string, groups: readonly string[]): string {
 type ApiParts = Pick<ProcessContext, 'clock' | 'log' | 'program'> & {
   readonly application: Application;
   readonly notifications?: () => readonly TargetStatus[];
+  readonly notesRequests?: ReadonlyMap<string, number>;
 };
 
 /**

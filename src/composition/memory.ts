@@ -4,6 +4,7 @@ import { compactListings, type StoredListing, readStoredListing } from '../adapt
 import type { Memory } from '../application/create-application.ts';
 import { compactChecks, readStoredCheck } from '../application/inventory/last-checks.ts';
 import { compactHistory, readHistoryEntry, type HistoryEntry } from '../application/events/history.ts';
+import { compactComposeRecords, readComposeRecord } from '../domain/compose/compose-record.ts';
 import { compactSeenTags, readSeenTag } from '../domain/check/sightings.ts';
 import { compactRecords, readDecisionRecord } from '../domain/decision/decisions.ts';
 import { compactNotes, readStoredNotes, type StoredNotes } from '../domain/notes/stored-notes.ts';
@@ -20,6 +21,7 @@ export function openMemory(folder: string, { clock, log }: Pick<Outside, 'clock'
   return {
     ...openDecisions(folder, { log }),
     ...openChecks(folder, { log }),
+    ...openComposeRecords(folder, { log }),
     history: createSharedRecords({ ...at(folder, 'history'), what: 'runs', log, ...history }),
     seenTags: createSharedRecords({ ...at(folder, 'seen-tags'), what: 'sightings', log, ...seenTags }),
   };
@@ -59,6 +61,17 @@ export function openChecks(folder: string, { log }: Pick<Outside, 'log'>, engine
   const name = engine === undefined ? 'checks' : `checks.${engine}`;
   const form = { read: readStoredCheck, compact: compactChecks };
   return { checks: createSharedRecords({ ...at(folder, name), what: 'checks', log, ...form }) };
+}
+
+/** Changes of compose files. Each engine of a fleet has its own file, as for decisions. */
+export function openComposeRecords(
+  folder: string,
+  { log }: Pick<Outside, 'log'>,
+  engine?: string,
+): Pick<Memory, 'composeRecords'> {
+  const name = engine === undefined ? 'compose' : `compose.${engine}`;
+  const form = { read: readComposeRecord, compact: compactComposeRecords };
+  return { composeRecords: createSharedRecords({ ...at(folder, name), what: 'compose files', log, ...form }) };
 }
 
 function at(folder: string, name: string) {

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { defined } from '../domain/text/plain-data.ts';
 import type { DockerEngine, DockerEngineOptions } from '../adapters/docker/engine.ts';
 import type { TlsFiles } from '../adapters/docker/transport/connection.ts';
@@ -5,7 +6,7 @@ import { readNamedFile } from '../config/read/secrets.ts';
 import type { Settings } from '../config/read/process-settings.ts';
 import { ServiceError } from '../domain/text/errors.ts';
 import type { EngineAddress } from '../domain/engine-address.ts';
-import type { Engine } from '../domain/outside/outside.ts';
+import type { ComposeFiles, Engine, Outside } from '../domain/outside/outside.ts';
 import type { ProcessContext } from './process-context.ts';
 import type { EngineInfo } from '../domain/outside/engine.ts';
 import type { NotesService } from '../application/check/notes.ts';
@@ -111,15 +112,75 @@ export async function openNotes(
   const { createNotes } = await import('../application/check/notes.ts');
   const store = folder === undefined ? undefined : (await import('./memory.ts')).openStoredNotes(folder, { log });
   let opened: Promise<Forges> | undefined;
+  const requests = new Map<string, number>();
+  const onRequest = (host: string, result: string): void => {
+    const key = `${host} ${result}`;
+    requests.set(key, (requests.get(key) ?? 0) + 1);
+  };
   const open = async () => {
     const { createForges } = await import('../adapters/forge/forges.ts');
     const { proxy, tlsMinVersion, extraCa, systemTrust } = registry;
     const trust = { tlsMinVersion, extraCa, systemTrust };
-    return createForges({ clock, log, tokens, version: program.version, proxy, trust });
+    return createForges({ clock, log, onRequest, tokens, version: program.version, proxy, trust });
   };
   const forges: Forges = {
     read: async (question, signal) => (await (opened ??= open())).read(question, signal),
     close: async () => (await opened)?.close(),
   };
-  return createNotes({ forges, hosts, clock, log, store, isService });
+  return { ...createNotes({ forges, hosts, clock, log, store, isService }), requests };
+}
+
+/**
+ * The compose files of the containers of an engine. They are on its machine, so only those of an engine behind a local
+ * socket are read, and, where Upkeep runs in a container, only those of the engine that runs it.
+ */
+export async function openComposeFilesOf(
+  engine: Pick<DockerEngine, 'route' | 'inspectContainer'>,
+  { compose: { mode, roots }, state: { folder } }: Settings,
+  { log }: Pick<ProcessContext, 'log'>,
+): Promise<Pick<Outside, 'composeFiles'>> {
+  if (mode === 'off') return {};
+  if (engine.route().kind !== 'socket') {
+    log.warn('--compose-files has no effect: the engine is on another machine');
+    return {};
+  }
+  const { openComposeFiles } = await import('../adapters/files/compose-files.ts');
+  const { ownContainerId } = await import('../adapters/process/instance.ts');
+  if (mode === 'write' && folder === undefined)
+    log.warn('Without --state-dir no later start finishes an interrupted change of a compose file');
+  const copies = folder === undefined ? undefined : join(folder, 'compose-copies');
+  const open = (mounts: readonly Mount[]) =>
+    openComposeFiles({
+      roots: roots.map(({ named, seen }) => ({ named, seen: seen ?? mountedAt(named, mounts) })),
+      writes: mode === 'write',
+      copies,
+    });
+  const containerId = ownContainerId();
+  if (containerId === undefined) return { composeFiles: open([]) };
+  let found: ComposeFiles | undefined;
+  // The engine may be unreachable at the start.
+  async function find(): Promise<ComposeFiles | undefined> {
+    if (found !== undefined || containerId === undefined) return found;
+    const own = await engine.inspectContainer(containerId).catch(() => undefined);
+    return own && (found = open(own.settings.Mounts.filter(({ Type }) => Type === 'bind')));
+  }
+  const composeFiles: ComposeFiles = {
+    compare: async (questions, signal) => (await find())?.compare(questions, signal) ?? new Map(),
+    ...(mode === 'write' && {
+      write: async (order) => (await find())?.write?.(order) ?? { state: 'refused', reason: 'outside-roots' },
+    }),
+  };
+  return { composeFiles };
+}
+
+type Mount = { readonly Source?: string | undefined; readonly Destination?: string | undefined };
+
+/** Where a folder of the host is in our own container: below the mount with the longest path. */
+function mountedAt(folder: string, mounts: readonly Mount[]): string {
+  const above = mounts.flatMap(({ Source = '', Destination = '' }) => {
+    const source = Source.replace(/\/+$/, '');
+    return folder === source || folder.startsWith(`${source}/`) ? [{ source, Destination }] : [];
+  });
+  const [nearest] = above.sort((one, other) => other.source.length - one.source.length);
+  return nearest === undefined ? folder : nearest.Destination.replace(/\/+$/, '') + folder.slice(nearest.source.length);
 }

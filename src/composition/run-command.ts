@@ -88,6 +88,7 @@ export async function runCommand(configuration: Command, program: Program): Prom
       clock: surroundings.clock,
       log: apiLog,
       ...(sender && { notifications: sender.status }),
+      ...(service.notesRequests && { notesRequests: service.notesRequests }),
     };
     const serve = http.groups.length > 0 ? apiOf(http, configuration, parts) : undefined;
     const { folder } = settings.state;

@@ -3,7 +3,7 @@ import type { Application } from '../application/application.ts';
 import type { Settings, StateSettings } from '../config/read/process-settings.ts';
 import type { EngineAddress } from '../domain/engine-address.ts';
 import type { LifeOptions, Memory } from '../application/create-application.ts';
-import type { Outside, Engine, EngineRoute, Log } from '../domain/outside/outside.ts';
+import type { Outside, Engine, Log } from '../domain/outside/outside.ts';
 import type { HelperTask } from '../domain/self-update/helper.ts';
 import { defaultSettings, type ServiceSettings } from '../domain/settings/effective-settings.ts';
 import type { changeCommands } from '../interfaces/cli/cli.ts';
@@ -20,6 +20,8 @@ export type Service = {
   readonly engines: readonly NamedEngine[];
   /** The swarm of each engine, for a line at the start; none in the demo. */
   readonly swarms: readonly SwarmOfEngine[];
+  /** See `NotesService`. */
+  readonly notesRequests?: ReadonlyMap<string, number> | undefined;
   /** The sockets of its engines. */
   readonly sockets: readonly string[];
   readonly command: CommandFunction;
@@ -42,7 +44,6 @@ export async function openService(
     }
     return openEngineAlone(command, settings, surroundings);
   }
-  if (settings.compose.mode !== 'off') surroundings.log.warn('--compose-files has no effect with several engines');
   const { openFleet } = await import('./fleet.ts');
   const cli = await import('../interfaces/cli/cli.ts');
   return { ...(await openFleet(command, settings, surroundings)), command: await cli.changeCommands[command]() };
@@ -81,12 +82,12 @@ async function openEngineAlone(
   const { clock, log, ending } = surroundings;
   const cli = await import('../interfaces/cli/cli.ts');
   const { createProber } = await import('../adapters/probe/prober.ts');
-  const { openNotes, openOnlyEngine, openRegistry } = await import('./open-engine.ts');
+  const { openComposeFilesOf, openNotes, openOnlyEngine, openRegistry } = await import('./open-engine.ts');
   const engine = await openOnlyEngine(settings, surroundings);
   const registry = await openRegistry(settings, surroundings, async (read, signal) => read(await engine.info(signal)));
   const swarm = settings.service.swarm && { swarm: engine.swarm };
   const prober = createProber();
-  const composeFiles = await composeFilesOf(engine, settings, surroundings);
+  const composeFiles = await openComposeFilesOf(engine, settings, { log });
   const isService = command === 'run' && !settings.run.once;
   const notes = await openNotes(settings, surroundings, isService);
   return {
@@ -105,7 +106,7 @@ async function openEngineAlone(
         log,
         ...(ending && { ending }),
         ...(door && { door }),
-        ...(composeFiles && { composeFiles }),
+        ...composeFiles,
         verificationKeys: await readKeys(settings),
       },
       settings.service,
@@ -116,26 +117,12 @@ async function openEngineAlone(
         notes,
       },
     ),
+    notesRequests: notes.requests,
     command: await cli.changeCommands[command](),
     close: async () => {
       await Promise.all([engine.close(), registry.close(), notes.close()]);
     },
   };
-}
-
-/** Compose files are on the machine of the engine, so only those of a local one are read. */
-async function composeFilesOf(
-  engine: { readonly route: () => EngineRoute },
-  { compose }: Settings,
-  { log }: ProcessContext,
-) {
-  if (compose.mode === 'off') return undefined;
-  if (engine.route().kind !== 'socket') {
-    log.warn('--compose-files has no effect: the engine is on another machine');
-    return undefined;
-  }
-  const { openComposeFiles } = await import('../adapters/files/compose-files.ts');
-  return openComposeFiles(compose.roots);
 }
 
 /** A check, a list, a decision and a plan change no container. */

@@ -29,6 +29,7 @@ describe.skipIf(!existsSync(program))('the images of generated projects', () => 
     const root = await mkdtemp(join(tmpdir(), 'upkeep-compose-'));
     const wrong: unknown[] = [];
     let compared = 0;
+    let refused = 0;
     for (let seed = first; seed < first + count; seed += 1) {
       const folder = join(root, `p${seed}`);
       const { files, order, envFiles } = generatedProject(seed);
@@ -48,11 +49,14 @@ describe.skipIf(!existsSync(program))('the images of generated projects', () => 
         envFiles: envFiles.length > 0 ? envFiles.map(absolute) : undefined,
       };
       const ours = await evaluate(project);
-      if (JSON.stringify(ours) !== JSON.stringify(theirs)) wrong.push({ seed, ours, theirs, files });
+      // Versions of compose disagree about some variables: nothing is said about these.
+      if (ours === 'variables') refused += 1;
+      else if (JSON.stringify(ours) !== JSON.stringify(theirs)) wrong.push({ seed, ours, theirs, files });
     }
     await rm(root, { recursive: true });
     expect(wrong).toEqual([]);
     expect(compared).toBeGreaterThan(count * 0.9);
+    expect(refused).toBeLessThan(count * 0.05);
   });
 });
 

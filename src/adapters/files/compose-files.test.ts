@@ -34,7 +34,7 @@ async function compare({ files = ['compose.yaml'], envFiles, roots = [], from = 
   const absolute = (path: string): string => (path.startsWith('/') ? path : join(folder, path));
   const project = { name: 'shop', folder: from, files: files.map(absolute), envFiles: envFiles?.map(absolute) };
   const question = { id: 'c1', project, service: 'web', reference: 'nginx:1.27', ...asked };
-  return (await openComposeFiles(roots).compare([question])).get('c1');
+  return (await openComposeFiles({ roots }).compare([question])).get('c1');
 }
 
 const ofWeb = (image: string, more = ''): string => `services:\n  web:\n    image: ${image}\n${more}`;
@@ -133,6 +133,16 @@ describe('the state of a container', () => {
     expect(await compare()).toMatchObject({ state: 'refused', reason });
   });
 
+  test('is refused where versions of compose disagree about a variable of two env files', async () => {
+    write({ 'compose.yaml': ofWeb('${WHOLE}'), 'one.env': 'TAG=1.26\n', 'two.env': 'TAG=1.27\nWHOLE=nginx:$TAG\n' });
+    const envFiles = ['one.env', 'two.env'];
+    expect(await compare({ envFiles })).toEqual({ state: 'refused', reason: 'variables' });
+    write({ 'one.env': 'TAG=1.27\n' });
+    expect(await compare({ envFiles })).toMatchObject({ state: 'same' });
+    write({ 'one.env': 'OTHER=1\n', 'two.env': 'TAG=1.27\nWHOLE=nginx:${TAG}\n' });
+    expect(await compare({ envFiles })).toMatchObject({ state: 'same' });
+  });
+
   test('is refused without files, as for a project from standard input', async () => {
     expect(await compare({ files: [] })).toEqual({ state: 'refused', reason: 'no-files' });
   });
@@ -158,13 +168,13 @@ test('a splice of the tag changes one image, and no other byte', () => {
     for (const [service, image] of before.images) {
       const reference = textOf(image);
       let edited: string | undefined;
-      const state = compareWithFiles({ id: 'c', project, service, reference, next: 'v9.8.7' }, sources, (text) => {
+      const compared = compareWithFiles({ id: 'c', project, service, reference, next: 'v9.8.7' }, sources, (text) => {
         edited = text;
         return parseCompose(text);
       });
-      if (!('state' in state) || state.state !== 'would-write') continue;
+      if (compared.kind !== 'compared' || compared.state.state !== 'would-write') continue;
       spliced += 1;
-      const { file = '', line = 0, from = '' } = state;
+      const { file = '', line = 0, from = '' } = compared.state;
       const source = sources.get(file);
       const old = typeof source === 'object' ? source.text : '';
       // A text that is no YAML is spliced too, but not read again.

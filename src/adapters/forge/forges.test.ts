@@ -199,6 +199,20 @@ describe('createForges()', () => {
     expect(tagsIn(await ask(web, step('1.9.0', '2.1.0')))).toEqual([['v2.1.0', 'v2.0.0']]);
   });
 
+  test('tells of each request with the host of the repository and its result', async () => {
+    const told: string[] = [];
+    const onRequest = (host: string, result: string) => told.push(`${host} ${result}`);
+    const { forge, ask } = await forgesWith({ 'github.com/acme/web': twoReleases }, { onRequest });
+    await ask(web, step('1.9.0', '2.1.0'));
+    expect(new Set(told)).toEqual(new Set(['github.com answered']));
+    expect(told).toHaveLength(forge.lines().length);
+    forge.misbehave = (): Reply | undefined => ({ status: 429 });
+    await ask(web, step('1.9.0', '2.1.0'));
+    expect(told.at(-1)).toBe('github.com limited');
+    await ask(web, step('1.9.0', '2.1.0'));
+    expect(told).toHaveLength(forge.lines().length);
+  });
+
   test('asks for fewer releases if a page is too large', async () => {
     const big = 'x'.repeat(100_000);
     const releases = Array.from({ length: 30 }, (_, at) => ({ tag: `v1.${30 - at}.0`, body: `* One ${big}` }));
@@ -219,6 +233,9 @@ describe('createForges()', () => {
     ],
     ['no time', { status: 429 }, 60_000],
     ['a day', { status: 429, headers: { 'retry-after': '86400' } }, 3_600_000],
+    ['a date', { status: 429, headers: { 'retry-after': 'Thu, 01 Jan 2026 00:10:00 GMT' } }, 600_000],
+    ['a date and no more', { status: 403, headers: { 'retry-after': 'Thu, 01 Jan 2026 00:10:00 GMT' } }, 600_000],
+    ['a date that is over', { status: 429, headers: { 'retry-after': 'Thu, 01 Jan 2015 00:00:00 GMT' } }, 60_000],
     ['a negative time', { status: 429, headers: { 'retry-after': '-5' } }, 60_000],
   ] as const)('pauses a host that limits with %s, and only this one', async (_, reply, pauseMs) => {
     const { forge, clock, ask } = await forgesWith({

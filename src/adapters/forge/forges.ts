@@ -15,6 +15,7 @@ import { arrayOf, isJsonObject, type JsonObject, parseJson, stringOf } from '../
 import { createAgents } from '../http/agents.ts';
 import { type AuthorityOptions, createAuthorities } from '../http/certificates.ts';
 import { createExchange, createSentSecrets, type WireAnswer } from '../http/exchange.ts';
+import { readRetryAfter } from '../http/failure.ts';
 import { createProxyChoice, type ProxyOptions } from '../http/proxy.ts';
 
 export type ForgeOptions = {
@@ -26,9 +27,13 @@ export type ForgeOptions = {
   readonly proxy: ProxyOptions;
   /** The authorities of the registry client. */
   readonly trust: Omit<AuthorityOptions, 'certsFolder'>;
+  /** Called after each request, with the host of the repository. */
+  readonly onRequest?: (host: string, result: RequestResult) => void;
   /** From connecting to the last byte; 10 s by default. */
   readonly deadlineMs?: number;
 };
+
+type RequestResult = 'answered' | 'missing' | 'limited' | 'failed';
 
 /**
  * Reads release notes: the releases of a repository, else its tags and its CHANGELOG.md. One question is at most six
@@ -58,7 +63,11 @@ export function createForges(options: ForgeOptions): Forges {
     const sent = { ...accepts[forge], ...(token !== undefined && authorization(forge, token)), ...headers };
     for (let url = address, hops = 0; ; hops += 1) {
       if (isApi) limits.pass(host, forge);
-      const answer = await exchange({ method: 'GET', url, headers: sent, maxBytes }, signal);
+      const answer = await exchange({ method: 'GET', url, headers: sent, maxBytes }, signal).catch((error: unknown) => {
+        if (!signal?.aborted) options.onRequest?.(host, 'failed');
+        throw error;
+      });
+      options.onRequest?.(host, resultOf(answer.status));
       if (isApi) limits.note(host, forge, answer);
       const { location } = answer.headers;
       if (![301, 302, 307, 308].includes(answer.status) || location === undefined) return answer;
@@ -289,6 +298,11 @@ async function treesOf(releases: readonly Release[]) {
   return trees;
 }
 
+function resultOf(status: number): RequestResult {
+  if (status === 403 || status === 429) return 'limited';
+  return status === 404 ? 'missing' : status < 400 ? 'answered' : 'failed';
+}
+
 /** The notes of one step; a longer text is cut. */
 const maxText = 256 * 1024;
 
@@ -340,11 +354,11 @@ function createLimits({
       const nowMs = clock.nowMs();
       const left = Number(headers['x-ratelimit-remaining'] ?? NaN);
       const resetMs = Number(headers['x-ratelimit-reset'] ?? NaN) * 1000;
-      const after = Number(headers['retry-after'] ?? NaN) * 1000;
-      const isLimited = status === 429 || (status === 403 && (left === 0 || !Number.isNaN(after)));
+      const afterMs = readRetryAfter(headers['retry-after'], nowMs);
+      const isLimited = status === 429 || (status === 403 && (left === 0 || afterMs !== undefined));
       const keepsSome = forge === 'github' && !hasToken(host) && left < keptForOthers;
       if (!isLimited && !keepsSome) return;
-      pause(host, Number.isNaN(after) ? (Number.isNaN(resetMs) ? nowMs : resetMs) : nowMs + after);
+      pause(host, afterMs === undefined ? (Number.isNaN(resetMs) ? nowMs : resetMs) : nowMs + afterMs);
       if (isLimited) {
         const waitMs = (pausedUntilMs(host) ?? nowMs) - nowMs;
         throw new Unread(

@@ -33,7 +33,7 @@ import {
   whyHeldByLabel,
 } from '../../domain/swarm/service-verdict.ts';
 import type { ImageSummary } from '../../domain/container/container.ts';
-import { labelsOfImage, type ImageIndex } from '../../domain/container/lookup.ts';
+import { imageLabelsIn, labelsOfImage, type ImageIndex } from '../../domain/container/lookup.ts';
 import {
   sameRepository,
   tryParseImageReference,
@@ -142,7 +142,7 @@ export function createJudge(
     const refusals = new Map(made?.plan.refused.map((refusal) => [refusal.id, refusal]));
     const concluded = judged.map((one) => conclude(one, refusals.get(one.checked.id)));
     const checked = concluded.map((one) => one.checked);
-    const withCompose = await withComposeStates(outside, checked, watched, signal);
+    const withCompose = await withComposeStates(outside, checked, { watched, labelsOf: imageLabelsIn(images) }, signal);
     return {
       containers: checked.map(withCompose),
       asScheduled: concluded.map(({ asScheduled }) => withCompose(asScheduled)),

@@ -16,12 +16,18 @@ import { isContainer, type Cooldown, type EntryKind } from '../../domain/run/ses
 import type { FailedVersion } from '../../domain/check/failed-version.ts';
 import type { Staleness, TagOfCandidate, Verdict } from '../../domain/check/verdict.ts';
 import type { ReadReference } from './select-containers.ts';
-import { type Labels } from '../../domain/image/labels.ts';
+import { labelsInEffect } from '../../domain/settings/effective-settings.ts';
+import { projectOf } from '../../domain/compose/compose-project.ts';
 import { versionOf, versionsBetween, type ImageVersions } from '../../domain/image/image-labels.ts';
 import { defined } from '../../domain/text/plain-data.ts';
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { CheckedFacts } from '../../domain/run/event.ts';
-import { readComposeIdentity, versionFactsOf, type ImageIndex } from '../../domain/container/lookup.ts';
+import {
+  type ImageLabelsOf,
+  readComposeIdentity,
+  versionFactsOf,
+  type ImageIndex,
+} from '../../domain/container/lookup.ts';
 import { type ForgeKind, notesSourceOf, sourceOf, type SourceFacts } from '../../domain/image/image-source.ts';
 import { type NotesSubject, notesSubjectOf, type NotesSummary } from '../../domain/notes/notes.ts';
 import type { SharedUse } from '../async/concurrency.ts';
@@ -83,7 +89,7 @@ export type CheckedContainer = ImageVersions & {
   readonly compose?: ComposeState;
   /** With `stale` and `held`: where the release notes of the newer version are. */
   readonly notesAt?: NotesSubject;
-  /** What is known of them, in short. */
+  /** A short form of them, as far as they are known. */
   readonly notes?: NotesSummary;
   /** With the hold `approval`: what the notes have to do with it. */
   readonly holdBecause?: 'breaking' | 'unread';
@@ -288,38 +294,42 @@ export type InRun<Order> = Order & { readonly part?: PartOfRun };
 export async function withComposeStates(
   { composeFiles }: Pick<ReadOnlyOutside, 'composeFiles'>,
   checked: readonly CheckedContainer[],
-  watched: readonly WatchedContainer[],
+  { watched, labelsOf }: { readonly watched: readonly WatchedContainer[]; readonly labelsOf: ImageLabelsOf },
   signal: AbortSignal | undefined,
 ): Promise<(one: CheckedContainer) => CheckedContainer> {
   if (composeFiles === undefined) return (one) => one;
-  const labels = new Map(watched.map(({ container }) => [container.id, container.labels]));
-  const questions = checked.flatMap((one) => composeQuestion(one, labels.get(one.id) ?? {}) ?? []);
+  const summaries = new Map(watched.map(({ container, wishes }) => [container.id, { container, wishes }]));
+  const asked = checked.flatMap((one) => {
+    const { container, wishes } = summaries.get(one.id) ?? {};
+    const identity = isContainer(one) && container ? readComposeIdentity(container.labels) : undefined;
+    // One that `compose run` made is not of the service.
+    if (container === undefined || identity === undefined || identity.oneOff) return [];
+    const { name, labels } = container;
+    const isWritten = composeFiles.write !== undefined && wishes?.composeFiles !== false;
+    const claim = { container: name, labels: isWritten ? labelsInEffect(labels, labelsOf(container)) : {} };
+    return [{ one, identity, ...(isWritten && { claim }) }];
+  });
+  const moves = new Map<string, Map<string, string>>();
+  for (const { one, identity } of asked) {
+    const ofProject = moves.get(identity.project) ?? new Map<string, string>();
+    moves.set(identity.project, ofProject.set(identity.service, one.successorReference));
+  }
+  const questions = asked.map(({ one, identity, claim }): ComposeQuestion => {
+    const isOtherTag = one.candidateKind !== undefined && one.candidateKind !== 'digest';
+    const next = isOtherTag ? tryParseImageReference(one.candidate ?? '')?.tag : undefined;
+    return {
+      id: one.id,
+      project: projectOf(identity),
+      service: identity.service,
+      reference: one.reference,
+      ...(next !== undefined && { next }),
+      ...(claim && { claim }),
+      moves: moves.get(identity.project) ?? new Map(),
+    };
+  });
   const states = await composeFiles.compare(questions, signal);
   return (one) => {
     const compose = states.get(one.id);
     return compose === undefined ? one : { ...one, compose };
-  };
-}
-
-/** Undefined for a container outside of compose, and for one that `compose run` made. */
-function composeQuestion(one: CheckedContainer, labels: Labels): ComposeQuestion | undefined {
-  const identity = isContainer(one) ? readComposeIdentity(labels) : undefined;
-  if (identity === undefined || identity.oneOff) return undefined;
-  const { project: name, service, folder, files, envFiles } = identity;
-  const absolute = (path: string): string => (path.startsWith('/') || folder === '' ? path : `${folder}/${path}`);
-  const isOtherTag = one.candidateKind !== undefined && one.candidateKind !== 'digest';
-  const next = isOtherTag ? tryParseImageReference(one.candidate ?? '')?.tag : undefined;
-  return {
-    id: one.id,
-    project: {
-      name,
-      folder,
-      // Compose writes a dash for its standard input.
-      files: files.includes('-') ? [] : files.map(absolute),
-      envFiles: envFiles.length > 0 ? envFiles.map(absolute) : undefined,
-    },
-    service,
-    reference: one.reference,
-    ...(next !== undefined && { next }),
   };
 }

@@ -24,7 +24,7 @@ import { addTo, defined } from '../../domain/text/plain-data.ts';
 import type { CheckedContainer } from './checked-container.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 
-/** What is known of a step. `seenAtMs`: when it was first seen; undefined for notes that nobody reads. */
+/** The notes of a step, as far as they are known. `seenAtMs`: when it was first seen; undefined for notes that nobody reads. */
 type KnownNotes = { readonly notes: Notes; readonly seenAtMs: number | undefined };
 
 /** The notes of a container's newer version. */
@@ -36,9 +36,11 @@ export type ContainerNotes = Pick<
 
 /** Release notes of newer versions. No method waits for a forge, except `readNow`. */
 export type NotesService = {
+  /** The number of requests by host and result, such as `github.com answered`. Absent: nobody counts. */
+  readonly requests?: ReadonlyMap<string, number>;
   /** The hosts that may be asked. */
   readonly hosts: ReadonlyMap<string, ForgeKind>;
-  /** What is known now, without a request. */
+  /** The present knowledge, without a request. */
   readonly of: (subject: NotesSubject) => KnownNotes;
   /** The same for a checked container. Undefined without a newer version. */
   readonly about: (checked: CheckedContainer) => ContainerNotes | undefined;

@@ -284,6 +284,7 @@ export function namedByEngine(event: ServiceEvent): ServiceEvent {
     case 'pull_progress':
     case 'update_started':
     case 'phase_entered':
+    case 'compose_file':
       return { ...event, container: nameOf(event.container) };
     case 'update_completed':
     case 'update_failed':

@@ -170,7 +170,10 @@ const pollIntervalMs = 1000;
 function createUpdatesUnderWay({ monotonicMs }: Pick<Clock, 'monotonicMs'>, { gateWindowMs }: ServiceSettings) {
   const updates = new Map<string, OneUpdate>();
 
-  function change(event: Extract<ServiceEvent, { readonly container: string }>, to: Partial<OneUpdate>): true {
+  function change(
+    event: Extract<ServiceEvent, { readonly container: string; readonly runId: string }>,
+    to: Partial<OneUpdate>,
+  ): true {
     const kind = 'entryKind' in event ? event.entryKind : undefined;
     const key = fleetKeyOf(event.engine, { name: event.container, kind });
     const { expected: _, ...known } = updates.get(key) ?? { phase: 'waiting', sinceMs: monotonicMs() };

@@ -2,7 +2,6 @@ import { defined, formatBytes } from '../../domain/text/plain-data.ts';
 import { formatDuration, printTime } from '../../domain/text/duration.ts';
 import { describeWithRemedy, describeError } from '../../domain/text/errors.ts';
 import { isAlive, type Container } from '../../domain/container/container.ts';
-import { composeFileRemark } from '../../domain/plan/replacement.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import {
   downtimeOf,
@@ -92,7 +91,6 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
       result.warnings.get(id) ?? leftStopped(member.planned),
       member.filesInDoubt,
       facts?.wasUnhealthy === true && member.planned.desiredEndState === 'running' ? notWaitedFor : '',
-      composeFileRemark(member.planned),
       leftBehind(result, facts?.old, 'old container'),
     ];
     const reason = remarks.filter((remark) => remark !== '').join('; ');

@@ -17,6 +17,7 @@ import type { Planner } from '../check/make-plan.ts';
 import { findServicesBack, rollBackServices } from '../swarm/roll-back-services.ts';
 import { withImageVersions, runSession, type UpdateLock } from './session.ts';
 import { listKeptCopies, requireDataAnswer, type KeptCopy } from './kept-data.ts';
+import type { ComposeKeeper } from './compose-files.ts';
 import { runPlan, untouched } from './run-plan.ts';
 import { runTransaction, type RunTransaction } from '../transaction/run-transaction.ts';
 import { findPrevious } from './previous-version.ts';
@@ -37,13 +38,14 @@ type RollbackParts = {
   readonly settings: ServiceSettings;
   readonly plan: Planner;
   readonly lock: UpdateLock;
+  readonly composeKeeper: Pick<ComposeKeeper, 'keeping' | 'finish'>;
 };
 
 /**
  * Undoes the last update with a transaction to the earlier image, which the container's journal names. Containers that
  * were updated together are rolled back together. If the old container was kept, it replaces the new one.
  */
-export function createRollback({ outside: world, settings, plan: planner, lock }: RollbackParts) {
+export function createRollback({ outside: world, settings, plan: planner, lock, composeKeeper }: RollbackParts) {
   const outside = announcingRollbacks(world);
   return async (names: readonly string[], signal?: AbortSignal, order: RollbackOrder = {}): Promise<Session> => {
     const { trigger = 'command', forward = false, data } = order;
@@ -65,8 +67,8 @@ export function createRollback({ outside: world, settings, plan: planner, lock }
         const { plan } = await planner(previous, await listAll(outside, signal), signal, order.within);
         const returning = await findReturning(outside, plan, signal);
         if (data === 'restore') requireCopies(plan, returning, copies);
-        const perform = returnToKept(returning, data, runTransaction);
-        const reached = await runPlan(outside, settings, plan, { runId, perform }, signal);
+        const perform = composeKeeper.keeping(returnToKept(returning, data, runTransaction), 'rollback');
+        const reached = await composeKeeper.finish(await runPlan(outside, settings, plan, { runId, perform }, signal));
         const images = indexImages(await outside.engine.listImages());
         const outcomes = [...reached.values()].map((outcome) => withImageVersions(inWords(outcome), images));
         await rememberRolledBack(outside, outcomes, trigger);

@@ -16,6 +16,7 @@ import { stoppedError } from '../async/concurrency.ts';
 import type { RecoveredTransaction } from '../../domain/run/event.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { isParkedName, transactionMarksOf } from '../../domain/transaction/transaction-names.ts';
+import type { ComposeKeeper } from './compose-files.ts';
 import { listAll, type Listing } from '../engine/listing.ts';
 import type { RecoverServices } from '../swarm/follow-service.ts';
 import { isSettled, type RepairNews } from '../recovery/background-repairs.ts';
@@ -193,6 +194,7 @@ type RepairParts = {
   readonly background?: RecoveryOrder['background'];
   readonly news: RepairNews;
   readonly recoverServices: RecoverServices;
+  readonly composeKeeper: Pick<ComposeKeeper, 'settle'>;
 };
 
 /**
@@ -200,7 +202,7 @@ type RepairParts = {
  * must not wait for its next start. The caller must hold the update lock, because a repair changes containers.
  */
 export function createListRepaired(parts: RepairParts): ListRepaired {
-  const { outside, settings, onRepair, background, news, recoverServices } = parts;
+  const { outside, settings, onRepair, background, news, recoverServices, composeKeeper } = parts;
 
   function report(reported: readonly RecoveredTransaction[]): void {
     for (const { containers, result, reason } of reported) {
@@ -216,10 +218,12 @@ export function createListRepaired(parts: RepairParts): ListRepaired {
     if (signal?.aborted) return listing;
     if (!hasRemains(listing)) {
       report(news.ofAll([]));
+      await composeKeeper.settle();
       return listing;
     }
     const { transactions } = await recoverTransactions(outside, settings, signal, { onRepair, background });
     report(signal?.aborted ? news.of(transactions) : news.ofAll(transactions));
+    await composeKeeper.settle();
     const isChanged = transactions.some((one) => isSettled(one) || one.isUnderWay === true);
     return isChanged ? listAll(outside, signal) : listing;
   };

@@ -13,7 +13,8 @@ import { staleIn, type Planner } from '../check/make-plan.ts';
 import { runSession, inListingOrder, namingVersions, type ListRepaired, type UpdateLock } from './session.ts';
 import { cancelledBeforeTurn, runPlan, fetchAhead, isUnpulled, type PlanRun } from './run-plan.ts';
 import type { ImagesAhead } from '../transaction/prepare.ts';
-import type { HandedOver } from '../transaction/run-transaction.ts';
+import { type HandedOver, runTransaction } from '../transaction/run-transaction.ts';
+import type { ComposeKeeper } from './compose-files.ts';
 import { mapConcurrently, type SharedUse } from '../async/concurrency.ts';
 import { orderByNetwork } from '../../domain/plan/order.ts';
 import { updateBesideServices, withoutServices } from '../swarm/update-services.ts';
@@ -35,6 +36,7 @@ type UpdateParts = {
   readonly judge: Judge;
   readonly plan: Planner;
   readonly lock: UpdateLock;
+  readonly composeKeeper: ComposeKeeper;
   /** Whether a container's newer version may still be applied at this moment. */
   readonly whyNotNow: FinalHoldCheck;
   /** The newer version of a container that the last check has shown. */
@@ -49,7 +51,8 @@ type UpdateParts = {
  * fails. A failure for one container is its outcome.
  */
 export function createUpdate(parts: UpdateParts): Update {
-  const { outside, settings, listRepaired, select, judge, lock, afterHandOver } = parts;
+  const { outside, settings, listRepaired, select, judge, lock, composeKeeper, afterHandOver } = parts;
+  const perform = composeKeeper.keeping(runTransaction);
   const { publish, clock } = outside;
 
   return async (request, signal) => {
@@ -81,7 +84,7 @@ export function createUpdate(parts: UpdateParts): Update {
         );
         const { made, ahead, outcomes } = replaced;
         const onTaken = () => (isHandedOver = true);
-        const run = { runId, whyNotNow: holdCheckFor(report), ahead };
+        const run = { runId, perform, whyNotNow: holdCheckFor(report), ahead };
         if (made.plan.self !== undefined || made.plan.doors !== undefined) await part?.beforeSelf();
         const doors = await replaceDoors(made, run, onTaken, signal);
         // Another helper would need the engine too.
@@ -151,8 +154,8 @@ export function createUpdate(parts: UpdateParts): Update {
       const order = await orderOf(made.plan, checked, ahead, signal);
       checked.onPulled();
       const { runId, alone } = checked;
-      const run = { runId, alone, whyNotNow: holdCheckFor(checked.report), ahead, ...(order && { order }) };
-      const outcomes = await runPlan(named, settings, made.plan, run, signal);
+      const run = { runId, perform, alone, whyNotNow: holdCheckFor(checked.report), ahead, ...(order && { order }) };
+      const outcomes = await composeKeeper.finish(await runPlan(named, settings, made.plan, run, signal));
       const report = withoutServices(checked.report);
       const mayHaveCopies = settings.dataKeepMs > 0 || checked.listing.containers.some(hasCopiedData);
       await cleanUp(outside, settings, { ...checked, report, plan: made.plan, outcomes, mayHaveCopies }, signal);

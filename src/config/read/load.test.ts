@@ -117,7 +117,7 @@ const effects: Readonly<
   composeRoots: [
     '/opt/stacks/,/srv=/host/srv',
     [
-      { named: '/opt/stacks', seen: '/opt/stacks' },
+      { named: '/opt/stacks', seen: undefined },
       { named: '/srv', seen: '/host/srv' },
     ],
     (s) => s.compose.roots,

@@ -48,7 +48,7 @@ export function makeSettings(given: Given): SettingsResult {
       dryRun: values.dryRun || values.verify,
       rollbackData: rollbackDataOf(given, faults),
     },
-    compose: { mode: values.composeFiles, roots: values.composeRoots.map(readRoot) },
+    compose: composeSettings(given, faults),
     state: { folder: values.stateDir, journalKeyFile: values.journalKeyFile, unsealed: values.unsealed },
     run: {
       isNamed: given.commandNamed,
@@ -234,8 +234,18 @@ function dockerFolder(values: OptionValues): string | undefined {
 
 const containerConfig = '/config.json';
 
-/** `/opt/stacks=/host/stacks`, or one folder that is the same in both places. A slash at the end does not count. */
+function composeSettings({ values, sourceOf }: Given, faults: Fault[]): ComposeSettings {
+  const mode = (['check', 'write'] as const).find((each) => each === values.composeFiles) ?? 'off';
+  if (mode === 'write' && values.composeRoots.length === 0)
+    faults.push({
+      kind: 'value',
+      message: `Cannot use ${sourceOf('composeFiles')} write without --compose-roots: name the folders whose files may be written, such as /opt/stacks`,
+    });
+  return { mode, roots: values.composeRoots.map(readRoot) };
+}
+
+/** `/opt/stacks=/host/stacks`, or one folder. A slash at the end does not count. */
 function readRoot(text: string): ComposeSettings['roots'][number] {
-  const [named = '', seen = named] = text.split('=').map((path) => path.replace(/\/+$/, ''));
+  const [named = '', seen] = text.split('=').map((path) => path.replace(/\/+$/, ''));
   return { named, seen };
 }

@@ -49,9 +49,9 @@ export const requestOptions = [
 ] as const;
 
 export type ComposeSettings = {
-  readonly mode: 'off' | 'check';
-  /** Folders as the labels of containers name them, and where this process sees them. Empty: any. */
-  readonly roots: readonly { readonly named: string; readonly seen: string }[];
+  readonly mode: 'off' | 'check' | 'write';
+  /** Folders as the labels of containers name them, and where this process sees them, if that was said. Empty: any. */
+  readonly roots: readonly { readonly named: string; readonly seen: string | undefined }[];
 };
 
 export type StateSettings = {

@@ -192,11 +192,11 @@ export const stateOptions = optionTable({ group: 'state', commands: stateCommand
     kind: 'choice',
     flag: 'compose-files',
     default: 'off',
-    choices: ['off', 'check'],
+    choices: ['off', 'check', 'write'],
     meaning:
-      'check: show where a compose file has another image, and the line of a tag that an update leaves behind. Nothing is written',
-    example: 'check',
-    commands: ['run', 'check'],
+      'check: show where a compose file has another image, and the line of a tag that an update leaves behind. write: write that tag after the update (needs --compose-roots)',
+    example: 'write',
+    commands: ['run', 'check', 'update', 'rollback', 'recover'],
   },
   composeRoots: {
     kind: 'list',
@@ -209,9 +209,9 @@ export const stateOptions = optionTable({ group: 'state', commands: stateCommand
       expected: 'absolute folders such as /opt/stacks or /opt/stacks=/host/stacks',
     },
     meaning:
-      'With --compose-files, read files below these folders only. After "=": where Upkeep sees the folder, if it is mounted elsewhere',
+      'With --compose-files, read and write files below these folders only. After "=": where Upkeep sees the folder; by default where its own container has it mounted',
     example: '/opt/stacks,/srv=/host/srv',
-    commands: ['run', 'check'],
+    commands: ['run', 'check', 'update', 'rollback', 'recover'],
   },
   journalKeyFile: {
     kind: 'text',

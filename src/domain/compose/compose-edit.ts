@@ -1,18 +1,27 @@
 import { formatReference, isTag, tryParseImageReference } from '../image/image-reference.ts';
 import { type ComposeImages, type ComposeSource, type ComposeSources, imagesOf } from './compose-project.ts';
-import type { ComposeQuestion, ComposeRefusal, ComposeState } from './compose-state.ts';
+import type { ComposeClaim, ComposeQuestion, ComposeRefusal, ComposeState } from './compose-state.ts';
 import { type Pieces, textOf } from './interpolate.ts';
+import { quoted } from '../text/printable.ts';
+
+/** `edit`: the text of a file after the change that the state tells of. */
+export type ComposeComparison = {
+  readonly kind: 'compared';
+  readonly state: ComposeState;
+  readonly edit?: { readonly file: string; readonly text: string };
+};
 
 /**
  * Compares a container's reference with its compose files and, if it moves to another tag, finds the one stretch of text
- * that has to change for it. The edited files are evaluated again: nothing but that image may change.
+ * that has to change for it. The edited files are evaluated again: nothing but that image may change, or images that
+ * move to the same reference.
  */
 export function compareWithFiles(
-  { project, service, reference, next }: ComposeQuestion,
+  { project, service, reference, next, claim, moves }: ComposeQuestion,
   sources: ComposeSources,
   /** Reads a changed text of a file again. */
   reparse: (text: string) => ComposeSource,
-): ComposeState | Extract<ComposeImages, { readonly kind: 'needs' }> {
+): ComposeComparison | Extract<ComposeImages, { readonly kind: 'needs' }> {
   const before = imagesOf(project, sources);
   if (before.kind === 'needs') return before;
   if (before.kind === 'fault') return refused(before.fault);
@@ -23,34 +32,62 @@ export function compareWithFiles(
   const shown = place === undefined ? {} : { file: place.file, line: place.line };
   if (!isSame(says, reference)) {
     const read = tryParseImageReference(says);
-    return read === undefined ? refused('variables') : { state: 'differs', says, ...shown };
+    return read === undefined ? refused('variables') : compared({ state: 'differs', says, ...shown });
   }
-  if (next === undefined) return { state: 'same', ...shown };
-  if (says.includes('@')) return refused('pinned');
-  if (place === undefined || !isTag(next)) return refused('not-literal');
+  if (next === undefined) return compared({ state: 'same', ...shown });
+  const moved = { ...shown, ...(place && { from: place.tag }), to: next };
+  if (says.includes('@')) return refused('pinned', moved);
+  if (place === undefined || !isTag(next)) return refused('not-literal', moved);
   const source = sources.get(place.file);
-  if (typeof source !== 'object') return refused('missing');
+  if (typeof source !== 'object') return refused('missing', moved);
+  const foreign = claim && whyForeign(project.name, service, claim, before);
+  if (foreign !== undefined) return refused('foreign', { ...moved, detail: foreign });
   const edited = source.text.slice(0, place.offset) + next + source.text.slice(place.offset + place.tag.length);
   const reread = source.documents === undefined ? { text: edited } : reparse(edited);
   const after = imagesOf(project, new Map([...sources, [place.file, reread]]));
-  if (after.kind !== 'images') return refused('not-literal');
+  if (after.kind !== 'images') return refused('not-literal', moved);
   const wanted = says.slice(0, says.length - place.tag.length) + next;
-  if (textOf(after.images.get(service) ?? []) !== wanted) return refused('not-literal');
+  if (textOf(after.images.get(service) ?? []) !== wanted) return refused('not-literal', moved);
   const names = new Set([...before.images.keys(), ...after.images.keys()]);
   const others = [...names].filter((name) => {
     const [old, changed] = [before.images.get(name), after.images.get(name)].map((each) => each && textOf(each));
-    return name !== service && old !== changed;
+    return name !== service && old !== changed && !isSame(changed ?? '', moves?.get(name) ?? '');
   });
-  if (others.length > 0) return { state: 'refused', reason: 'shared', services: others.sort(), ...shown };
-  return { state: 'would-write', ...shown, from: place.tag, to: next };
+  if (others.length > 0) return refused('shared', { ...moved, services: others.sort() });
+  const state = { state: 'would-write', ...shown, from: place.tag, to: next } as const;
+  return { kind: 'compared', state, edit: { file: place.file, text: edited } };
 }
 
-function refused(reason: ComposeRefusal): ComposeState {
-  return { state: 'refused', reason };
+function compared(state: ComposeState): ComposeComparison {
+  return { kind: 'compared', state };
+}
+
+function refused(reason: ComposeRefusal, more: Partial<ComposeState> = {}): ComposeComparison {
+  return compared({ ...more, state: 'refused', reason });
+}
+
+/** Why the labels of the container may name a file of somebody else; undefined if everything fits. */
+function whyForeign(
+  project: string,
+  service: string,
+  { container, labels }: ComposeClaim,
+  { services, statedName }: Extract<ComposeImages, { readonly kind: 'images' }>,
+): string | undefined {
+  const written = services.get(service);
+  if (statedName !== undefined && statedName !== project) return `its project is ${quoted(statedName, 100)}`;
+  const own = written?.containerName;
+  const isNumbered = ['-', '_'].some((mark) => {
+    const start = `${project}${mark}${service}${mark}`;
+    return container.startsWith(start) && /^\d{1,9}$/.test(container.slice(start.length));
+  });
+  if (own === undefined ? !isNumbered : own !== container)
+    return `the container ${quoted(container, 100)} has another name than there`;
+  const missing = Object.entries(labels).find(([name, value]) => written?.labels.get(name) !== value);
+  return missing && `the label ${quoted(missing[0], 100)} is not in it, or has another value`;
 }
 
 /** `nginx` and `docker.io/library/nginx:latest` are the same. */
-function isSame(one: string, other: string): boolean {
+export function isSame(one: string, other: string): boolean {
   const [first, second] = [one, other].map(tryParseImageReference);
   return first !== undefined && second !== undefined && formatReference(first) === formatReference(second);
 }

@@ -33,6 +33,28 @@ export type ComposeProject = {
   readonly envFiles: readonly string[] | undefined;
 };
 
+/** The project of a container's labels. Paths of old versions of compose begin at its folder. */
+export function projectOf({
+  project,
+  folder,
+  files,
+  envFiles,
+}: {
+  readonly project: string;
+  readonly folder: string;
+  readonly files: readonly string[];
+  readonly envFiles: readonly string[];
+}): ComposeProject {
+  const absolutePath = (path: string): string => (path.startsWith('/') || folder === '' ? path : `${folder}/${path}`);
+  return {
+    name: project,
+    folder,
+    // Compose writes a dash for its standard input.
+    files: files.includes('-') ? [] : files.map(absolutePath),
+    envFiles: envFiles.length > 0 ? envFiles.map(absolutePath) : undefined,
+  };
+}
+
 /** Why nothing can be said about a project. */
 export type ComposeFault =
   | 'no-files'
@@ -48,9 +70,23 @@ export type ComposeFault =
   | 'variables'
   | 'too-many-files';
 
+/** A service as its files have it. */
+type ComposeService = {
+  readonly image: Pieces | 'reset' | undefined;
+  readonly containerName: string | undefined;
+  readonly labels: ReadonlyMap<string, string>;
+};
+
 /** The images of all services, or the files that have to be read first, or why there is no answer. */
 export type ComposeImages =
-  | { readonly kind: 'images'; readonly images: ReadonlyMap<string, Pieces> }
+  | {
+      readonly kind: 'images';
+      readonly images: ReadonlyMap<string, Pieces>;
+      /** All services, also those without an image. */
+      readonly services: ReadonlyMap<string, Omit<ComposeService, 'image'>>;
+      /** The name of the project that its files give, if they do. */
+      readonly statedName: string | undefined;
+    }
   | { readonly kind: 'needs'; readonly files: readonly string[] }
   | { readonly kind: 'fault'; readonly fault: ComposeFault };
 
@@ -72,8 +108,11 @@ export function imagesOf(project: ComposeProject, sources: ComposeSources): Comp
     if (project.files.length === 0) throw new Faulty('no-files');
     const own: Variables = (name) => (name === 'COMPOSE_PROJECT_NAME' ? [{ text: project.name }] : undefined);
     const { folder, files, envFiles } = project;
-    const images = imagesIn({ folder, files, envFiles, outer: own, depth: 0 }, reader);
-    return needed.size > 0 ? { kind: 'needs', files: [...needed] } : { kind: 'images', images };
+    const { services, statedName } = servicesIn({ folder, files, envFiles, outer: own, depth: 0 }, reader);
+    if (needed.size > 0) return { kind: 'needs', files: [...needed] };
+    const images = new Map<string, Pieces>();
+    for (const [name, { image }] of services) if (image !== undefined && image !== 'reset') images.set(name, image);
+    return { kind: 'images', images, services, statedName };
   } catch (error) {
     if (!(error instanceof Faulty)) throw error;
     return needed.size > 0 ? { kind: 'needs', files: [...needed] } : { kind: 'fault', fault: error.fault };
@@ -98,33 +137,48 @@ const maxDepth = 20;
 
 type Part = Omit<ComposeProject, 'name'> & { readonly outer: Variables; readonly depth: number };
 
-function imagesIn(part: Part, reader: Reader): Map<string, Pieces> {
+type Services = {
+  readonly services: ReadonlyMap<string, ComposeService>;
+  readonly statedName: string | undefined;
+};
+
+function servicesIn(part: Part, reader: Reader): Services {
   if (part.depth > maxDepth || reader.count() > maxFiles) throw new Faulty('too-many-files');
   const variables = variablesOf(part, reader);
-  const images = new Map<string, Pieces>();
+  const found = new Map<string, ComposeService>();
   const included: ComposeNode[] = [];
+  const inEnvironment = variables('COMPOSE_PROJECT_NAME')?.filter(({ at }) => at !== undefined) ?? [];
+  let statedName: string | undefined;
   for (const path of part.files) {
     for (const document of documentsOf(path, reader)) {
       const top = entriesOf(document);
       const services = entriesOf(top.get('services'));
       const scope = { path, folder: part.folder, services, variables, reader };
-      for (const [name, service] of services) {
-        const image = imageOf(service, scope, 0);
-        if (image === 'reset') images.delete(name);
-        else if (image !== undefined) images.set(name, image);
-      }
+      for (const [name, service] of services)
+        found.set(name, overridden(found.get(name), serviceOf(service, scope, 0)));
       const include = top.get('include');
       if (include?.kind === 'list') included.push(...include.items);
+      statedName = textsOf(top.get('name'), variables)[0] ?? statedName;
     }
   }
   for (const each of included) {
-    const inner = imagesIn(includedPart(each, part, variables), reader);
-    for (const [name, image] of inner) {
-      if (images.has(name)) throw new Faulty('conflict');
-      images.set(name, image);
+    const { services } = servicesIn(includedPart(each, part, variables), reader);
+    for (const [name, service] of services) {
+      if (found.has(name)) throw new Faulty('conflict');
+      found.set(name, service);
     }
   }
-  return images;
+  return { services: found, statedName: inEnvironment.length > 0 ? textOf(inEnvironment) : statedName };
+}
+
+/** A service in a later file, or one that extends another. */
+function overridden(base: ComposeService | undefined, own: ComposeService): ComposeService {
+  if (base === undefined) return own;
+  return {
+    image: own.image ?? base.image,
+    containerName: own.containerName ?? base.containerName,
+    labels: new Map([...base.labels, ...own.labels]),
+  };
 }
 
 function includedPart(node: ComposeNode, { folder, depth }: Part, variables: Variables): Part {
@@ -153,7 +207,7 @@ function variablesOf({ folder, envFiles, outer, depth }: Part, reader: Reader): 
     const source = reader.read(path);
     if (source === undefined || (source === 'missing' && envFiles === undefined)) continue;
     if (typeof source === 'string') throw new Faulty(source);
-    const read = readEnvFile({ file: path, text: source.text }, known);
+    const read = readEnvFile({ file: path, text: source.text }, known, values);
     if (read === undefined) throw new Faulty('variables');
     for (const [name, value] of read) values.set(name, value);
   }
@@ -177,23 +231,43 @@ type Scope = {
   readonly reader: Reader;
 };
 
-/** Its own image, else that of the service that it extends. */
-function imageOf(service: ComposeNode, scope: Scope, depth: number): Pieces | 'reset' | undefined {
+/** With what it does not say itself from the service that it extends. */
+function serviceOf(service: ComposeNode, scope: Scope, depth: number): ComposeService {
   if (depth > maxDepth) throw new Faulty('not-compose');
   const entries = entriesOf(service);
-  const image = entries.get('image');
-  if (image?.kind === 'text') {
-    const { text, at } = image;
-    const value = interpolate(pieceAt(text, scope.path, at), scope.variables);
-    if (value === undefined) throw new Faulty('variables');
-    if (textOf(value) !== '') return value;
-  }
+  const own = {
+    image: ownImage(entries.get('image'), scope),
+    containerName: textsOf(entries.get('container_name'), scope.variables)[0],
+    labels: labelsIn(entries.get('labels'), scope.variables),
+  };
   const base = entries.get('extends');
-  const inherited = base === undefined ? undefined : extendedImage(base, scope, depth);
-  return image?.kind === 'none' ? 'reset' : inherited;
+  return base === undefined ? own : overridden(extended(base, scope, depth), own);
 }
 
-function extendedImage(base: ComposeNode, scope: Scope, depth: number): Pieces | undefined {
+function ownImage(image: ComposeNode | undefined, { path, variables }: Scope): Pieces | 'reset' | undefined {
+  if (image?.kind === 'none') return 'reset';
+  if (image?.kind !== 'text') return undefined;
+  const value = interpolate(pieceAt(image.text, path, image.at), variables);
+  if (value === undefined) throw new Faulty('variables');
+  return textOf(value) === '' ? undefined : value;
+}
+
+/** A map of labels, or a list of `name=value`. */
+function labelsIn(node: ComposeNode | undefined, variables: Variables): ReadonlyMap<string, string> {
+  const labels = new Map<string, string>();
+  if (node?.kind === 'map')
+    for (const [name, value] of node.entries) {
+      const read = value.kind === 'text' ? interpolate({ text: value.text }, variables) : undefined;
+      if (read !== undefined) labels.set(name, textOf(read));
+    }
+  for (const text of node?.kind === 'list' ? textsOf(node, variables) : []) {
+    const [name = ''] = text.split('=', 1);
+    labels.set(name, text.slice(name.length + 1));
+  }
+  return labels;
+}
+
+function extended(base: ComposeNode, scope: Scope, depth: number): ComposeService | undefined {
   const { variables, reader, folder } = scope;
   const entries = entriesOf(base);
   const [name] = textsOf(base.kind === 'text' ? base : entries.get('service'), variables);
@@ -206,8 +280,8 @@ function extendedImage(base: ComposeNode, scope: Scope, depth: number): Pieces |
   const service = services.get(name);
   if (service === undefined) throw new Faulty('not-compose');
   const inner = path === undefined ? scope : { ...scope, path, services, folder: folderOf(path) };
-  const image = imageOf(service, inner, depth + 1);
-  return image === 'reset' ? undefined : image;
+  const found = serviceOf(service, inner, depth + 1);
+  return found.image === 'reset' ? { ...found, image: undefined } : found;
 }
 
 function pieceAt(text: string, file: string, offset: number | undefined): Piece {

@@ -1,22 +1,36 @@
-import { quoted } from '../text/printable.ts';
+import { printable, quoted } from '../text/printable.ts';
 import type { ComposeFault, ComposeProject } from './compose-project.ts';
 
-export const composeStates = ['same', 'differs', 'would-write', 'refused'] as const;
+export const composeStates = [
+  'same',
+  'differs',
+  'would-write',
+  'will-write',
+  'refused',
+  'pending',
+  'written',
+  'put-back',
+  'failed',
+] as const;
 
 /** How a container's reference stands in its compose files. */
 export type ComposeState = {
   /**
    * `same`: the file has the container's image. `differs`: it has another one. `would-write`: the tag of the newer
-   * version has one place there. `refused`: `reason` says why nothing is said or could be written.
+   * version has one place there; `will-write`: an update writes it. `refused`: `reason` says why nothing is said or
+   * written. After an update, `written`, or `pending`: a later run or start tries again. `put-back`: a rollback has
+   * taken back what an update had written. `failed`: the file could not be written, and has its old text.
    */
   readonly state: (typeof composeStates)[number];
   readonly reason?: ComposeRefusal;
+  /** More about the reason, such as the error of the system. */
+  readonly detail?: string;
   /** The file and line that have the tag. */
   readonly file?: string;
   readonly line?: number;
   /** The image of the service as the file has it, with `differs`. */
   readonly says?: string;
-  /** The tags, with `would-write`. */
+  /** The tags, unless the state is `same` or `differs`. */
   readonly from?: string;
   readonly to?: string;
   /** Other services that the same place decides, with `shared`. */
@@ -29,19 +43,21 @@ export type ComposeRefusal =
   | 'pinned'
   /** The tag is put together, escaped, or not written at all. */
   | 'not-literal'
-  | 'shared';
+  | 'shared'
+  /** It is of another project, or a label that moves the tag is not in it. */
+  | 'foreign'
+  | 'other-value'
+  | 'changed'
+  | 'busy'
+  | 'read-only'
+  | 'not-writable'
+  /** The file was replaced on the host, and only the old one is mounted. */
+  | 'orphan'
+  | 'gone';
 
 /** The state as a sentence without a final period; undefined if there is nothing to say. */
-export function composeNote({
-  state,
-  reason,
-  file = '',
-  line = 0,
-  says = '',
-  from = '',
-  to = '',
-  services,
-}: ComposeState): string | undefined {
+export function composeNote(compose: ComposeState): string | undefined {
+  const { state, file = '', line = 0, says = '', from = '', to = '' } = compose;
   const place = file === '' ? 'The compose file' : `${file} line ${line}`;
   switch (state) {
     case 'same':
@@ -50,11 +66,26 @@ export function composeNote({
       return `${place} says ${quoted(says, maxShown)}`;
     case 'would-write':
       return `${place} has the tag ${from}, which an update would leave behind: write ${to}`;
+    case 'will-write':
+      return `${place} has the tag ${from}: an update writes ${to} there`;
+    case 'written':
+      return `${place} written: ${from} → ${to}`;
+    case 'put-back':
+      return `${place} put back: ${from} → ${to}`;
+    case 'pending':
+      return `${place} is not written yet: ${because(compose)}; the next run or start of Upkeep tries again`;
+    case 'failed':
+      return `${place} could not be written, and has its old text: ${because(compose)}`;
     case 'refused':
-      return reason === undefined
-        ? undefined
-        : `The compose file cannot be compared: ${refusals[reason]}${nameList(services)}`;
+      return compose.to === undefined
+        ? `The compose file cannot be compared: ${because(compose)}`
+        : `${place} is not written: ${because(compose)}; write the tag ${to} there, or a change of its service there goes back`;
   }
+}
+
+function because({ reason, detail, services }: ComposeState): string {
+  const why = reason === undefined ? 'of an error' : `${refusals[reason]}${nameList(services)}`;
+  return detail === undefined ? why : `${why} (${printable(detail, maxShown)})`;
 }
 
 const maxShown = 200;
@@ -77,6 +108,14 @@ const refusals: Readonly<Record<ComposeRefusal, string>> = {
   shared: 'the same text decides other services',
   'outside-roots': 'it is outside of --compose-roots',
   unreadable: 'it cannot be read',
+  foreign: 'the container does not show that it is of this file',
+  'other-value': 'it has another image',
+  changed: 'somebody changed it meanwhile',
+  busy: 'an editor or git has it open',
+  'read-only': 'it is mounted read-only',
+  'not-writable': 'Upkeep may not write it',
+  orphan: 'it was replaced on the host, and only the old file is mounted: mount its folder',
+  gone: 'the container is gone, or runs another image',
 };
 
 /** A container that is to be compared with its compose files. */
@@ -89,4 +128,16 @@ export type ComposeQuestion = {
   readonly reference: string;
   /** The tag that an update would move it to; undefined if it keeps its tag. */
   readonly next?: string;
+  /** Facts that must fit the file before it is written. Absent: it is only compared. */
+  readonly claim?: ComposeClaim;
+  /** Other services of the project with the references that they move to, or have. */
+  readonly moves?: ReadonlyMap<string, string>;
+};
+
+/** Anybody who creates a container writes its labels, so a label that names a file proves nothing. */
+export type ComposeClaim = {
+  /** The container's name. */
+  readonly container: string;
+  /** The labels that settings were read from, with their values. The file's owner must have written them too. */
+  readonly labels: Readonly<Record<string, string>>;
 };

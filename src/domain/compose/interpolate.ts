@@ -84,14 +84,22 @@ function substitute(inner: Piece, variables: Variables, depth: number): Pieces |
 
 /**
  * The variables of a `.env` file in the form that compose reads; undefined if it is malformed. A value may use
- * variables of `outer` and earlier ones of the file; a name in both is that of `outer`, as for compose.
+ * variables of `outer` and earlier ones of the file; a name in both is that of `outer`. If it is that of an earlier file
+ * of the same project, it depends on the version of compose, so a value that uses it makes the file count as malformed:
+ * 2.26 takes the earlier file's, 2.40 the file's own.
  */
 export function readEnvFile(
   { file, text }: { readonly file: string; readonly text: string },
   outer: Variables,
+  earlier: ReadonlyMap<string, Pieces> = new Map(),
 ): ReadonlyMap<string, Pieces> | undefined {
   const values = new Map<string, Pieces>();
-  const known: Variables = (name) => outer(name) ?? values.get(name);
+  let isAmbiguous = false;
+  const known: Variables = (name) => {
+    const [before, own] = [earlier.get(name), values.get(name)];
+    isAmbiguous ||= before !== undefined && own !== undefined && textOf(before) !== textOf(own);
+    return outer(name) ?? own;
+  };
   const piece = (start: number, end: number): Piece => ({ text: text.slice(start, end), at: { file, offset: start } });
   let next = text.startsWith('\u{feff}') ? 1 : 0;
   while (next < text.length) {
@@ -126,7 +134,7 @@ export function readEnvFile(
     if (value === undefined) return undefined;
     values.set(name, value);
   }
-  return values;
+  return isAmbiguous ? undefined : values;
 }
 
 function endOfLine(text: string, from: number): number {

@@ -15,7 +15,7 @@ export type NotesQuestion = {
 /** A release whose notes are a tree. */
 export type TreeRelease = Omit<Release, 'text'> & { readonly blocks: readonly Block[] };
 
-/** What a forge has for one step. Without a release of the newer version, `url` compares the versions for people. */
+/** The answer of a forge about one step. Without a release of the newer version, `url` compares the versions for people. */
 export type StepAnswer =
   | { readonly kind: 'found'; readonly releases: readonly TreeRelease[]; readonly more: number }
   | { readonly kind: 'none'; readonly url: string };
@@ -76,7 +76,7 @@ export type NotesSummary = Omit<Notes, 'releases'> & {
   readonly breaking: boolean;
   /** A heading such as "Migration", or notes elsewhere. It never holds an update. */
   readonly attention: boolean;
-  /** What breaks first, then what is new. At most five lines of 200 characters. */
+  /** Breaking changes first, then the new things. At most five lines of 200 characters. */
   readonly summary: readonly string[];
   /** Its first lines speak of breaking changes. */
   readonly breakingLines: number;
@@ -124,7 +124,7 @@ export function linesOf({ state, summary, breakingLines, leftOut, url }: NotesSu
 const maxLines = 3;
 
 /**
- * What the notes say for a hold. A failure that passes holds for a day after the step was first seen; notes that nobody
+ * The verdict of the notes for a hold. A failure that passes holds for a day after the step was first seen; notes that nobody
  * has written do not pass.
  */
 export function verdictOnNotes(subject: NotesSubject, notes: Notes, seenAtMs: number | undefined): NotesVerdict {
@@ -154,7 +154,7 @@ export function verdictOnNotes(subject: NotesSubject, notes: Notes, seenAtMs: nu
 const maxHoldMs = 86_400_000;
 
 /**
- * What to read for a newer version. The versions are those that are shown, or the tags if only these are versions; for a
+ * The step to read about for a newer version. The versions are those that are shown, or the tags if only these are versions; for a
  * rebuilt `latest` nothing says which version is newer.
  */
 export function notesSubjectOf(

@@ -124,7 +124,7 @@ function headingAt(line: string, next = ''): { readonly level: number; readonly 
 }
 
 type ReadTag = {
-  /** What stands before the version, without a `v`: `n8n@`, `cli/`, or nothing. */
+  /** The text before the version, without a `v`: `n8n@`, `cli/`, or nothing. */
   readonly line: string;
   readonly numbers: readonly number[];
   readonly stage: NonNullable<ReturnType<typeof parseVersionTag>>['stage'];

@@ -252,6 +252,41 @@ describe('the versions of an update', () => {
   });
 });
 
+describe('the release notes of a newer version', () => {
+  const notes = {
+    lines: [
+      { text: 'The *database* moves', isBreaking: true },
+      { text: 'Albums can be shared', isBreaking: false },
+    ],
+    leftOut: 14,
+    url: 'https://github.com/acme/web/releases/tag/v2',
+  };
+  const draftOf = (change: Partial<ContainerOutcome>) => composer.run(run([outcome('web', change)]), 'info')!;
+
+  test('are lines below its container, those that break something first, and how many are left out', () => {
+    const lines = draftOf({ notes }).text.split('\n');
+    const at = lines.findIndex((line) => line.startsWith('- web'));
+    expect(lines.slice(at + 1, at + 5)).toEqual([
+      '  ! The *database* moves',
+      '  * Albums can be shared',
+      '  and 14 more',
+      '  Release notes: https://github.com/acme/web/releases/tag/v2',
+    ]);
+  });
+
+  test('are items in Markdown, in which their own marks mean nothing', () => {
+    const { markdown = '' } = draftOf({ notes });
+    expect(markdown).toContain('  - \\! The \\*database\\* moves\n  - Albums can be shared\n  - and 14 more\n');
+  });
+
+  test('are absent without lines, with nothing left out, and for a container without a newer version', () => {
+    expect(draftOf({ notes: { ...notes, lines: [] } }).text).not.toContain('14 more');
+    expect(draftOf({ notes: { ...notes, leftOut: 0 } }).text).not.toContain('more');
+    expect(draftOf({ notes, outcome: 'failed', reason: 'no', newImageId: '' }).text).toBeDefined();
+    expect(draftOf({}).text).not.toContain('  * ');
+  });
+});
+
 test('escapeMarkdown() leaves no mark that could begin something', () => {
   expect(escapeMarkdown('- *a* [b](c) <d> `e`')).toBe('\\- \\*a\\* \\[b\\](c) \\<d\\> \\`e\\`');
 });

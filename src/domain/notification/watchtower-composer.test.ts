@@ -184,6 +184,21 @@ describe('in report mode', () => {
 });
 
 describe('a template of the user', () => {
+  test('has the release notes of the newer version, which are empty without any', () => {
+    const template =
+      '{{range .Report.Updated}}{{.Name}}: {{if .Notes.Breaking}}BREAKING {{end}}{{range .Notes.Summary}}[{{.}}]{{end}} {{.Notes.URL}};{{end}}';
+    const notes = {
+      lines: [
+        { text: 'The database moves', isBreaking: true },
+        { text: 'Faster', isBreaking: false },
+      ],
+      leftOut: 3,
+      url: 'https://github.com/acme/web/releases',
+    };
+    const told = composer({ template, report: true }).run(run([{ ...web, notes }, outcome('db', 'updated')]), 'info');
+    expect(told?.text).toBe('web: BREAKING [The database moves][Faster] https://github.com/acme/web/releases;db:  ;');
+  });
+
   test('renders in both modes, whichever it was written for', () => {
     const both = '{{range .}}{{.Message}};{{end}}{{with .Report}}{{len .Updated}}{{end}}';
     expect(composer({ template: both }).run(run([web]), 'info')?.text).toMatch(/^Found new image;.*;$/);

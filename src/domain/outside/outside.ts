@@ -1,4 +1,6 @@
 import type { Container, Image, ImageSummary, Network } from '../container/container.ts';
+import type { ComposeProject } from '../compose/compose-project.ts';
+import type { ComposeEdit } from '../compose/compose-record.ts';
 import type { ComposeQuestion, ComposeState } from '../compose/compose-state.ts';
 import type { Digest } from '../image/image-reference.ts';
 import type { Platform } from '../image/platform.ts';
@@ -35,7 +37,7 @@ export type Outside = {
    * for an engine in memory.
    */
   readonly freeBytes?: (folder: string) => Promise<number | undefined>;
-  /** Absent without `--compose-files check`. */
+  /** Absent with `--compose-files off`. */
   readonly composeFiles?: ComposeFiles;
   /** Signs journals and marks in the engine; absent without a key. */
   readonly seal?: Seal;
@@ -104,6 +106,23 @@ export type ComposeFiles = {
     questions: readonly ComposeQuestion[],
     signal?: AbortSignal,
   ) => Promise<ReadonlyMap<string, ComposeState>>;
+  /** Writes the tag of `to`, if the files say `from` and nothing speaks against it. Absent without `--compose-files write`. */
+  readonly write?: (order: ComposeOrder) => Promise<ComposeState>;
+};
+
+export type ComposeOrder = {
+  /** The id of the record. */
+  readonly id: string;
+  readonly question: ComposeQuestion;
+  /** The references before and after. */
+  readonly from: string;
+  readonly to: string;
+  /** All other projects that containers name. */
+  readonly others: readonly ComposeProject[];
+  /** A write that may not have come to its end. */
+  readonly interrupted?: ComposeEdit;
+  /** Awaited right before a file changes. */
+  readonly onWriting: (edit: ComposeEdit) => Promise<void>;
 };
 
 /** The same for use cases that only read: the type has no changing calls. */

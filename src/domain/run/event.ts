@@ -8,6 +8,7 @@ import {
   type UpdatePhase,
   type EngineRuns,
 } from './session.ts';
+import type { ComposeState } from '../compose/compose-state.ts';
 import type { TaskProgress } from '../container/swarm-service.ts';
 import type { JsonObject } from '../text/json.ts';
 
@@ -118,6 +119,13 @@ type OneEvent =
   /** One of several engines does not answer. Its last containers stay listed. */
   | { readonly kind: 'engine_unreachable'; readonly error: string; readonly atMs: number }
   | { readonly kind: 'engine_reachable'; readonly atMs: number }
+  /** A compose file was written after an update or a rollback, or could not be. */
+  | {
+      readonly kind: 'compose_file';
+      readonly container: string;
+      readonly state: ComposeState;
+      readonly atMs: number;
+    }
   /** Release notes were read after a check, so that a reader of the containers may find more now. */
   | { readonly kind: 'notes_read'; readonly atMs: number }
   /** A person has decided, or another process has checked, so that a reader of the containers finds other states. */

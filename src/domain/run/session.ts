@@ -1,4 +1,5 @@
 import type { AccessFilter } from '../access/rights.ts';
+import type { ComposeState } from '../compose/compose-state.ts';
 import type { NotesLines } from '../notes/notes.ts';
 /** The triggers of a run. */
 export const triggers = ['command', 'schedule', 'start', 'http'] as const;
@@ -54,6 +55,8 @@ export type ContainerOutcome = {
   readonly to?: string;
   /** The source of the newer image, as the check has found it. Undefined where not known. */
   readonly sourceUrl?: string;
+  /** What became of the tag in its compose file, after an update or a rollback to another tag. */
+  readonly compose?: ComposeState;
   /** The release notes of the newer version, for messages. Undefined where not known. */
   readonly notes?: NotesLines;
   /**

@@ -59,6 +59,7 @@ const rows: Readonly<Record<LabelName, Row>> = {
   'data-keep': { text: '2d', expected: 172_800_000, of: (wishes) => wishes.dataKeepMs, bad: 'long' },
   'data-shared': { text: 'yes', expected: true, of: (wishes) => wishes.dataShared, bad: 'maybe' },
   'update-auto-remove': { text: 'T', expected: true, of: (wishes) => wishes.updateAutoRemove, bad: 'maybe' },
+  'compose-files': { text: 'OFF', expected: false, of: (wishes) => wishes.composeFiles, bad: 'never' },
   'depends-on': { text: 'db, /cache', expected: ['db', 'cache'], of: (wishes) => wishes.dependsOn, bad: 'a b' },
   scope: { text: 'blue', expected: 'blue', of: (wishes) => wishes.scope, tooLong: '…' },
   'stop-signal': { text: 'sighup', expected: 'SIGHUP', of: (wishes) => wishes.stopSignal, bad: 'SIGNONE' },

@@ -27,6 +27,7 @@ const nothing: LabelValues = {
   health: undefined,
   canary: undefined,
   fromRegistry: undefined,
+  composeFiles: undefined,
   stopTimeoutMs: undefined,
   approve: undefined,
   releaseNotes: undefined,

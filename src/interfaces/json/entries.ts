@@ -42,10 +42,10 @@ export function checkedEntry(container: CheckedContainer, atMs: number) {
 }
 
 /** How a container's image stands in its compose file; absent if nobody has looked. */
-function composeEntry(compose: CheckedContainer['compose']) {
+export function composeEntry(compose: CheckedContainer['compose']) {
   if (compose === undefined) return undefined;
-  const { state, reason, file, line, says, from, to, services } = compose;
-  return { state, reason, file, line, file_says: says, from, to, services, note: composeNote(compose) };
+  const { state, reason, detail, file, line, says, from, to, services } = compose;
+  return { state, reason, detail, file, line, file_says: says, from, to, services, note: composeNote(compose) };
 }
 
 /** Version and facts of the newer image, if there is one. */
@@ -193,6 +193,7 @@ export function outcomeEntry(container: ContainerOutcome) {
     data: container.data && dataEntry(container.data),
     log: container.log,
     ...versionsEntry(container),
+    compose: composeEntry(container.compose),
     engine: container.engine,
     kind: container.kind,
   };

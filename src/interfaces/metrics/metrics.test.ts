@@ -88,6 +88,45 @@ describe('createMetrics()', () => {
     for (const line of samples) expect(line).toMatch(/^[a-z_]+(?:\{[^ ]*\})? [\d.e+-]+$/);
   });
 
+  test('counts release notes by their state, and the requests for them by host and result', async () => {
+    const requests = new Map([['github.com answered', 3]]);
+    const notes = { state: 'found' } as NonNullable<TrackedContainer['notes']>;
+    const metrics = createMetrics({
+      clock: { monotonicMs: () => 0, nowMs: () => 0 },
+      updatesAvailable: () => 0,
+      version: '1.2.3',
+      notesOf: () => [{ notes }, { notes: { ...notes, state: 'unread' } }, { notes }, {}],
+      notesRequests: () => requests,
+    });
+    const samples = async () => (await metrics.text()).split('\n').filter((line) => line.startsWith('upkeep_notes'));
+    expect(await samples()).toEqual([
+      'upkeep_notes{state="found"} 2',
+      'upkeep_notes{state="none"} 0',
+      'upkeep_notes{state="no-source"} 0',
+      'upkeep_notes{state="unread"} 1',
+      'upkeep_notes{state="off"} 0',
+      'upkeep_notes_requests_total{host="github.com",result="answered"} 3',
+    ]);
+    requests.set('github.com answered', 4).set('git.acme.com limited', 1);
+    expect((await samples()).slice(5)).toEqual([
+      'upkeep_notes_requests_total{host="github.com",result="answered"} 4',
+      'upkeep_notes_requests_total{host="git.acme.com",result="limited"} 1',
+    ]);
+  });
+
+  test('counts compose files by what became of them', async () => {
+    const metrics = scene();
+    const file = { kind: 'compose_file', container: 'web', atMs: 0 } as const;
+    for (const state of ['written', 'refused', 'written'] as const) metrics.record({ ...file, state: { state } });
+    expect((await metrics.text()).split('\n').filter((line) => line.startsWith('upkeep_compose_files_total'))).toEqual([
+      'upkeep_compose_files_total{state="written"} 2',
+      'upkeep_compose_files_total{state="put-back"} 0',
+      'upkeep_compose_files_total{state="pending"} 0',
+      'upkeep_compose_files_total{state="refused"} 1',
+      'upkeep_compose_files_total{state="failed"} 0',
+    ]);
+  });
+
   test('shows the counters of the last update under both prefixes', async () => {
     const metrics = scene();
     metrics.record(completed({ scanned: 9, updated: 4, failed: 3, restarted: 2, skipped: 1 }));

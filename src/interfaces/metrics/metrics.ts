@@ -21,6 +21,10 @@ export type MetricsParts = {
   readonly version: string;
   /** Present if each container has series of its own. */
   readonly containers?: () => readonly TrackedContainer[];
+  /** Requests for release notes, by host and result. */
+  readonly notesRequests?: () => ReadonlyMap<string, number>;
+  /** The watched containers, of which those with a newer version are counted by the state of its release notes. */
+  readonly notesOf?: () => readonly Pick<TrackedContainer, 'notes'>[];
   /** Present with several engines. */
   readonly engines?: () => readonly EngineState[];
 };
@@ -30,7 +34,16 @@ export type MetricsParts = {
  * from the start, because a graph cannot distinguish "none yet" from "removed"; a value that is not known is absent.
  */
 export function createMetrics(parts: MetricsParts): Metrics {
-  const { clock, updatesAvailable, containersDown = () => 0, version, containers, engines } = parts;
+  const {
+    clock,
+    updatesAvailable,
+    containersDown = () => 0,
+    version,
+    containers,
+    engines,
+    notesOf,
+    notesRequests,
+  } = parts;
   const registry = new Registry();
   const families = familyIn(registry);
 
@@ -78,6 +91,14 @@ export function createMetrics(parts: MetricsParts): Metrics {
     'Time from the start of a scan to the result for each container',
     seconds,
   );
+  const composeFiles = new Counter({
+    name: 'upkeep_compose_files_total',
+    help: 'Compose files after an update or a rollback to another tag',
+    labelNames: ['state'],
+    registers: [registry],
+  });
+  for (const state of ['written', 'put-back', 'pending', 'refused', 'failed']) composeFiles.inc({ state }, 0);
+  if (notesOf !== undefined) addNotesMetrics(registry, notesOf, notesRequests);
   if (engines !== undefined) addEngineMetrics(registry, engines);
   if (containers !== undefined) addContainerMetrics(registry, containers, engines !== undefined);
   addProcessMetrics(registry, { version, nowMs: clock.nowMs() });
@@ -134,6 +155,9 @@ export function createMetrics(parts: MetricsParts): Metrics {
         if (restoringMs !== undefined && data?.isRestored !== true) restoreFailures.inc();
         break;
       }
+      case 'compose_file':
+        composeFiles.inc({ state: event.state.state });
+        break;
       case 'scan_completed':
         forget(event.runId);
         if (event.purpose === 'check') break;
@@ -208,6 +232,37 @@ function familyIn(registry: Registry) {
         new Histogram({ name: `upkeep_${name}`, help, buckets, registers }),
     },
   };
+}
+
+function addNotesMetrics(
+  registry: Registry,
+  notesOf: NonNullable<MetricsParts['notesOf']>,
+  requests: MetricsParts['notesRequests'] = () => new Map(),
+): void {
+  const states = ['found', 'none', 'no-source', 'unread', 'off'] as const;
+  const notes: Gauge<'state'> = new Gauge({
+    name: 'upkeep_notes',
+    help: 'Containers with a newer version, by the state of its release notes',
+    labelNames: ['state'],
+    registers: [registry],
+    collect() {
+      const known = notesOf().flatMap((one) => one.notes?.state ?? []);
+      for (const state of states) notes.set({ state }, known.filter((each) => each === state).length);
+    },
+  });
+  const asked: Counter<'host' | 'result'> = new Counter({
+    name: 'upkeep_notes_requests_total',
+    help: 'Requests for release notes',
+    labelNames: ['host', 'result'],
+    registers: [registry],
+    collect() {
+      asked.reset();
+      for (const [key, count] of requests()) {
+        const [host = '', result = ''] = key.split(' ');
+        asked.inc({ host, result }, count);
+      }
+    },
+  });
 }
 
 /** With several engines, four series for each, with our prefix only. An engine's name needs no escape in a label. */

@@ -32,6 +32,7 @@ const rollbacks = testsOf('integration/rollback.test.ts');
 const hooks = testsOf('integration/hooks.test.ts');
 const holdingBack = testsOf('integration/holding-back.test.ts');
 const releaseNotes = testsOf('integration/release-notes.test.ts');
+const composeWritten = testsOf('image/compose-written.test.ts');
 const keepOld = testsOf('integration/keep-old.test.ts');
 const remote = testsOf('integration/engine/remote.test.ts');
 const contexts = testsOf('integration/fleet/contexts.test.ts');
@@ -57,6 +58,9 @@ const unpulled = restraint(
   '--no-pull adds to the label, which overrides it with --label-take-precedence; what the engine holds is taken',
 );
 const approved = holdingBack('--approve and its label let only what a person has approved be applied');
+const composed = composeWritten(
+  'a tag is written into the compose file after its update, below --compose-roots, unless --compose-files or the label says off',
+);
 const noted = releaseNotes(
   'notes of a newer version are read from the hosts that are named, with their tokens, and hold it back if they speak of breaking changes',
 );
@@ -241,8 +245,8 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   httpsProxy: registries('HTTPS_PROXY leads to all others'),
   noProxy: httpProxy,
 
-  composeFiles: none('compares files with containers, and writes neither'),
-  composeRoots: none('which files are read'),
+  composeFiles: composed,
+  composeRoots: composed,
   httpEndpoints: httpOnAnEngine(
     'a check finds what an update then replaces, and the events, the history and the lists agree',
   ),
@@ -310,6 +314,7 @@ export const effectsOfLabels: Readonly<Record<LabelName, Effect>> = {
   'depends-on': oneByOne,
   scope: scopes,
   canary: canaryFirst,
+  'compose-files': composed,
   'from-registry': strangers('set-up image by a stranger: the label from-registry decides in both directions'),
   health: healthTimes('the label health=ignore makes the HEALTHCHECK of a container count for nothing'),
   'stop-signal': starting('the label stop-signal is heard where the engine can be told a signal; else that is said'),

@@ -116,6 +116,13 @@ export const containerLabels = {
       'true: its data may be copied and put back while other running containers with this label write to the same volume or folder',
     example: 'true',
   },
+  composeFiles: {
+    name: 'compose-files',
+    value: kinds.onOrOff,
+    fromImage: 'ignored',
+    meaning: 'off: no update or rollback of the container writes its compose files',
+    example: 'off',
+  },
   /** Names of the targets that get messages; empty: none. */
   notify: {
     name: 'notify',

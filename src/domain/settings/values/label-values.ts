@@ -143,6 +143,12 @@ export const healthRule: ValueKind<'ignore' | 'wait'> = {
   parse: (text) => (['ignore', 'wait'] as const).find((rule) => rule === text.toLowerCase()),
 };
 
+/** Whether something is done for a container. */
+export const onOrOff: ValueKind<boolean> = {
+  accepted: 'on or off',
+  parse: (text) => ({ on: true, true: true, off: false, false: false })[text.toLowerCase()],
+};
+
 /** Container names. An empty value is an empty list, which means "depends on nothing". */
 export const containerNames: ValueKind<readonly string[]> = {
   accepted: 'a list of at most 100 container names, separated by commas',

@@ -1,6 +1,6 @@
 import { words } from '../../../domain/text/words.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
-import { isJsonObject, type JsonObject } from '../../../domain/text/json.ts';
+import { isJsonObject, type JsonObject, objectOf } from '../../../domain/text/json.ts';
 import { forgivingPattern, suggestionFor } from '../../../domain/check/selection.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 import {
@@ -49,6 +49,7 @@ export function createContainers(ask: Fetch<ContainersView>): ReadCommand {
       if (note !== '') printLines(terminal.out, ['', note]);
     } else printLines(terminal.out, ['No container is watched']);
     if (names.length === 0) printLines(terminal.out, others(view.unwatched, isAll));
+    printLines(terminal.out, limitLines(document));
     printLines(terminal.err, unreachableLines(view.away));
     return view.away === undefined ? exitCodes.done : exitCodes.failed;
   };
@@ -57,6 +58,17 @@ export function createContainers(ask: Fetch<ContainersView>): ReadCommand {
 /** Names unreachable engines, because their containers may be missing in the list. */
 function unreachableLines(engines: ContainersView['away'] = []): readonly string[] {
   return engines.map(({ name, error }) => `${printable(name, 100)} cannot be reached: ${printable(error, 500)}`);
+}
+
+/** The hosts that allow no more requests for release notes now, each once. */
+function limitLines({ containers }: JsonObject): readonly string[] {
+  const lines = (Array.isArray(containers) ? containers : []).flatMap((one) => {
+    const { source, error } = objectOf(objectOf(one)?.['notes']) ?? {};
+    const isLimit = typeof error === 'string' && error.includes('allows no more requests');
+    if (!isLimit || typeof source !== 'string' || !URL.canParse(source)) return [];
+    return [printable(`Release notes of ${new URL(source).host} wait: ${error}`, 300)];
+  });
+  return [...new Set(lines)].slice(0, 5);
 }
 
 type Named = { readonly name: string; readonly engine?: string };

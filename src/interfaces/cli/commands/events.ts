@@ -3,7 +3,7 @@ import { exitCodes, type ReadCommand, type Sources } from '../context/context.ts
 import { styleFor } from '../render/print.ts';
 import { shownName } from '../../../domain/run/session.ts';
 import { shortDigest } from '../../../domain/image/image-reference.ts';
-import { isJsonObject, type JsonObject } from '../../../domain/text/json.ts';
+import { isJsonObject, type JsonObject, objectOf } from '../../../domain/text/json.ts';
 import { outcomeWording, formatDowntime, sayResult, startWord } from '../context/wording.ts';
 import { numberOf, textOf } from '../context/read-views.ts';
 import type { Style, StyleName } from '../terminal/style.ts';
@@ -70,6 +70,10 @@ const eventWordings: Readonly<Record<string, Telling>> = {
   engine_reachable: { say: (data) => `${textOf(data, 'engine')} can be reached again`, colour: 'green' },
   notes_read: { say: () => 'Release notes were read', colour: 'plain' },
   results_changed: { say: () => 'The states of containers have changed', colour: 'plain' },
+  compose_file: {
+    say: (data) => `${containerOf(data)}: ${textOf(objectOf(data['compose']) ?? {}, 'note', maxWhy)}`,
+    colour: 'plain',
+  },
   image_cleanup: {
     say: ({ images }) => `Old images removed: ${Array.isArray(images) ? images.length : 0}`,
     colour: 'plain',

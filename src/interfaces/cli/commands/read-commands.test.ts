@@ -51,6 +51,21 @@ describe('containers()', () => {
     );
   });
 
+  test('tells once which host of release notes allows no more requests', async () => {
+    const error = 'it allows no more requests until 2026-01-01 13:40; set a token with --release-notes-token';
+    const notes = { state: 'unread', source: 'https://github.com/acme/web', error };
+    const limited = containers.map((one, index) => (index < 2 ? { ...one, notes } : one));
+    const { fake } = await look(['containers'], { 'containers/details': { ...document, containers: limited } });
+    expect(
+      fake
+        .out()
+        .split('\n')
+        .filter((line) => line.includes('Release notes')),
+    ).toEqual([`Release notes of github.com wait: ${error}`]);
+    const calm = await look(['containers'], { 'containers/details': document });
+    expect(calm.fake.out()).not.toContain('Release notes');
+  });
+
   test('with --json prints the document of the API, of the containers that are named', async () => {
     const all = await look(['containers', '--json'], { 'containers/details': document });
     expect(JSON.parse(all.fake.out())).toEqual(document);

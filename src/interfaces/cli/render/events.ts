@@ -1,3 +1,4 @@
+import { composeNote } from '../../../domain/compose/compose-state.ts';
 import { words } from '../../../domain/text/words.ts';
 import { shownName } from '../../../domain/run/session.ts';
 import type { Application } from '../../../application/application.ts';
@@ -112,6 +113,13 @@ function say(event: ServiceEvent): readonly [Level, string] | undefined {
       return ['info', sayOutcome(event)];
     case 'update_failed':
       return ['error', sayOutcome(event)];
+    case 'compose_file': {
+      const isBad = event.state.state === 'refused' || event.state.state === 'failed';
+      return [
+        isBad ? 'warn' : 'info',
+        `${shownName({ name: event.container, engine: event.engine })}: ${composeNote(event.state) ?? event.state.state}`,
+      ];
+    }
     case 'image_cleanup':
       return ['info', `${countOf(event.images.length, 'old image')} removed`];
     case 'scan_completed':
@@ -212,5 +220,6 @@ const newsKinds: ReadonlySet<string> = new Set<ServiceEvent['kind']>([
   'update_completed',
   'update_failed',
   'update_deferred',
+  'compose_file',
   'image_cleanup',
 ]);

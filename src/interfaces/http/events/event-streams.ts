@@ -5,7 +5,7 @@ import type { EventLog, HttpLimits, RunOptions, LoggedEvent, StepEvent } from '.
 import { percentOf, type ServiceEvent } from '../../../domain/run/event.ts';
 import { toTimestamp } from '../../json/timestamps.ts';
 import type { ContainerOutcome } from '../../../domain/run/session.ts';
-import { downtimeEntry, tagChangeEntry } from '../../json/entries.ts';
+import { composeEntry, downtimeEntry, tagChangeEntry } from '../../json/entries.ts';
 
 /** The open streams of events. */
 export type EventStreams = {
@@ -267,6 +267,8 @@ function payloadOf(event: ServiceEvent, options: RunOptions): object | undefined
           container_name: containerName,
         })),
       };
+    case 'compose_file':
+      return { container: event.container, compose: composeEntry(event.state) };
     case 'engine_unreachable':
       return { error: event.error };
     case 'engine_reachable':

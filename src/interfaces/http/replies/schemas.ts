@@ -105,17 +105,18 @@ export const versionFields: Fields = {
   source_url: text('URL of the sources or the home page, from the newer image; http or https'),
 };
 
-/** Present with `--compose-files check`, for a container of compose. */
+/** Present with `--compose-files`, for a container of compose. */
 export const composeField: Fields = {
   compose: object(
     {
       state: oneOf(
         composeStates,
-        'same: the compose file has its image; differs: it has another; would-write: the tag of the newer version has one place there; refused: it cannot be compared',
+        'same: the compose file has its image; differs: it has another; would-write: the tag of the newer version has one place there; will-write: an update writes it; written; put-back: by a rollback; pending: written at the next run or start; refused: not compared or written; failed: it has its old text',
       ),
     },
     {
-      reason: text('If refused: the kind of reason'),
+      reason: text('If refused or pending: the kind of reason'),
+      detail: text('More about the reason'),
       file: text('The file with the tag'),
       line: integer('Its line'),
       file_says: text('If it differs: the image in the file'),
@@ -202,6 +203,7 @@ export const outcomeFields: Fields = {
   to: text('Version after it, or the intended one, when known'),
   from_image: text('Reference before an update to another tag; absent if the tag stays'),
   to_image: text('Reference after it, or the intended one; absent if the tag stays'),
+  ...composeField,
   ...engineField,
   ...kindField,
 };

@@ -1,0 +1,167 @@
+import { spawn } from 'node:child_process';
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { rolldown } from 'rolldown';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { isTorn } from '../../domain/compose/compose-record.ts';
+import { heldByEditor, keepCopy, mendFile, readCopy, rewriteFile } from './rewrite-file.ts';
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'upkeep-rewrite-'));
+  file = join(folder, 'compose.yaml');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const bytes = (text: string) => Buffer.from(text);
+const long = 'x'.repeat(9000);
+const changes: readonly (readonly [string, string, string])[] = [
+  ['as long', `a: 1.27\n${long}`, `a: 1.28\n${long}`],
+  ['longer', `a: 1.9\n${long}`, `a: 1.10.11\n${long}`],
+  ['shorter', `a: 1.10.11\n${long}`, `a: 2\n${long}`],
+  ['at the end', `${long}:1.9`, `${long}:1.10`],
+];
+
+describe('the replacement of a text in place', () => {
+  test.each(changes)('that is %s keeps inode, mode and hard link', async (_, before, after) => {
+    writeFileSync(file, before);
+    chmodSync(file, 0o604);
+    linkSync(file, join(folder, 'other'));
+    const { ino, mode } = statSync(file);
+    expect(await rewriteFile(file, bytes(before), bytes(after))).toEqual({ kind: 'written' });
+    expect(readFileSync(join(folder, 'other'), 'utf8')).toBe(after);
+    expect(statSync(file)).toMatchObject({ ino, mode, nlink: 2 });
+  });
+
+  test('is not made if the file has other bytes, is gone, a folder, or was replaced under its mount', async () => {
+    writeFileSync(file, 'mine');
+    expect(await rewriteFile(file, bytes('yours'), bytes('x'))).toEqual({ kind: 'refused', reason: 'changed' });
+    expect(readFileSync(file, 'utf8')).toBe('mine');
+    expect(await rewriteFile(join(folder, 'no'), bytes(''), bytes('x'))).toMatchObject({ reason: 'missing' });
+    expect(await rewriteFile(folder, bytes(''), bytes('x'))).toMatchObject({ kind: 'refused', reason: 'unreadable' });
+    // What a container sees of a file that was mounted alone, and then replaced on the host.
+    const held = await open(file, 'r');
+    rmSync(file);
+    expect(await rewriteFile(`/proc/self/fd/${held.fd}`, bytes('mine'), bytes('x'))).toMatchObject({ kind: 'refused' });
+    await held.close();
+  });
+});
+
+const killer = fileURLToPath(new URL('../../../test/faults/rig/file-killer.mjs', import.meta.url));
+
+test('a mixture of two texts is told from both, and from a text that somebody has written', () => {
+  const [before, after] = [bytes(`a: 1.10.11 ${long}`), bytes(`a: 2 ${long}`)];
+  const filled = Buffer.concat([after, Buffer.alloc(before.length - after.length, '\n')]);
+  for (const at of [0, 3, 4, 100, before.length]) {
+    const mixed = Buffer.concat([filled.subarray(0, at), before.subarray(at)]);
+    expect(isTorn(mixed, before, after)).toBe(true);
+    expect(isTorn(Buffer.concat([mixed, bytes('z')]), before, after)).toBe(false);
+    expect(isTorn(Buffer.concat([bytes('z'), mixed.subarray(1)]), before, after)).toBe(false);
+  }
+});
+
+describe('a copy of the old text', () => {
+  test('is kept for its owner only, and the last twenty of them', async () => {
+    const copies = join(folder, 'copies');
+    const ids = Array.from({ length: 23 }, (_, index) => `id-${index}`);
+    for (const id of ids) await keepCopy(copies, id, bytes(`\u{feff}text of ${id}\r\n`));
+    expect(readdirSync(copies)).toHaveLength(20);
+    expect((await readCopy(copies, 'id-22'))?.toString()).toBe('\u{feff}text of id-22\r\n');
+    expect(await readCopy(copies, 'unknown')).toBeUndefined();
+    expect(statSync(join(copies, 'id-22.copy')).mode & 0o777).toBe(0o600);
+    await keepCopy(copies, '../../evil', bytes('x'));
+    expect(readdirSync(folder)).toEqual(['copies']);
+  });
+});
+
+test.each(['.compose.yaml.swp', '.#compose.yaml', '.git/index.lock', 'compose.yaml~lock'])(
+  'a file with %s beside it is being edited',
+  async (mark) => {
+    writeFileSync(file, '');
+    expect(await heldByEditor(file, 0)).toBeUndefined();
+    mkdirSync(join(folder, '.git'));
+    writeFileSync(join(folder, mark), '');
+    expect(await heldByEditor(file, 0)).toBe(join(folder, mark));
+  },
+);
+
+test(
+  'killed at any moment of it, the file is old, new, or mended to what is wanted',
+  { timeout: 120_000 },
+  async () => {
+    const script = join(folder, 'run.mjs');
+    const bundle = await rolldown({
+      input: fileURLToPath(new URL('rewrite-file.ts', import.meta.url)),
+      platform: 'node',
+    });
+    await bundle.write({ file: join(folder, 'rewrite.mjs'), format: 'esm' });
+    await bundle.close();
+    writeFileSync(
+      script,
+      `import { readFileSync } from 'node:fs';
+     import { rewriteFile } from './rewrite.mjs';
+     const [file, before, after] = process.argv.slice(2);
+     await rewriteFile(file, readFileSync(before), readFileSync(after));
+     console.log('whole');`,
+    );
+    let killed = 0;
+    let torn = 0;
+    for (const [, before, after] of changes) {
+      for (const when of ['before', 'torn', 'after'])
+        for (let at = 1; ; at += 1) {
+          writeFileSync(file, before);
+          writeFileSync(join(folder, 'before'), before);
+          writeFileSync(join(folder, 'after'), after);
+          const child = spawn(
+            process.execPath,
+            ['--import', killer, script, file, join(folder, 'before'), join(folder, 'after')],
+            {
+              env: { KILL_AT: String(at), KILL_WHEN: when, KILL_IN: 'compose.yaml' },
+              stdio: ['ignore', 'pipe', 'pipe'],
+            },
+          );
+          let told = '';
+          for (const stream of [child.stdout, child.stderr])
+            stream.on('data', (chunk: Buffer) => (told += chunk.toString()));
+          const signal = await new Promise((resolve) => child.on('close', (_, name) => resolve(name)));
+          if (signal === null) {
+            expect(told).toBe('whole\n');
+            break;
+          }
+          killed += 1;
+          const left = readFileSync(file, 'utf8');
+          for (const end of [before, after]) {
+            writeFileSync(file, left);
+            const isMended = await mendFile({
+              path: file,
+              before: bytes(before),
+              after: bytes(after),
+              end: bytes(end),
+            });
+            if (left === before || left === after) expect(isMended).toBe(false);
+            else {
+              torn += 1;
+              expect(isMended, `${when} ${at}`).toBe(true);
+              expect(readFileSync(file, 'utf8')).toBe(end);
+            }
+          }
+        }
+    }
+    expect(killed).toBeGreaterThan(20);
+    expect(torn).toBeGreaterThan(5);
+  },
+);
