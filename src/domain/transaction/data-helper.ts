@@ -285,7 +285,7 @@ export function whyTooMuch(figures: DataFigures, { maxBytes, timeoutMs }: DataLi
 const marginBytes = 268_435_456;
 
 /** By measurements with a cold cache: 100 MB/s, and 0.3 ms for each file. */
-function estimatedCopyMs({ bytes, files, canClone }: DataFigures): number {
+export function estimatedCopyMs({ bytes, files, canClone }: DataFigures): number {
   return (canClone ? 0 : bytes / 100_000) + files * 0.3;
 }
 

@@ -4,7 +4,14 @@ import { readPlan, type PlannedStep } from './state/documents/status.ts';
 import { objectOf, objectsOf, textOf } from './state/documents/reading.ts';
 import { reasonOf, containerParameters, type SendRequest } from './transport/client.ts';
 import type { Actions, PageContext, UpdateKind } from './view/context.ts';
-import { confirmRollBack, confirmUpdate, confirmApproval, chooseSnooze, type PlanAnswer } from './view/dialogs.ts';
+import {
+  askAboutData,
+  confirmRollBack,
+  confirmUpdate,
+  confirmApproval,
+  chooseSnooze,
+  type PlanAnswer,
+} from './view/dialogs.ts';
 import { notice } from './view/parts/node.ts';
 import { readDecision, type Decision, type DecisionKind, type WatchedContainer } from './state/documents/container.ts';
 import { newVersionOf } from './state/telling/row.ts';
@@ -62,16 +69,17 @@ export function createActions({
     rollBack: (name) => {
       const one = fleet.named(name);
       if (one === undefined) return;
-      const start = (): void =>
+      const start = (data?: 'restore' | 'leave'): void =>
         begin(
           [name],
           // The dialog has said so.
-          `v1/rollback?async=true${one.hold === 'went-back' ? '&forward=true' : ''}`,
+          `v1/rollback?async=true${one.hold === 'went-back' ? '&forward=true' : ''}${data === undefined ? '' : `&data=${data}`}`,
           containerParameters([one]),
           `Cannot roll back ${name}`,
           'rollback',
+          (why) => data === undefined && askAboutData(name, why, start),
         );
-      confirmRollBack(one, start);
+      confirmRollBack(one, () => start());
     },
   };
 
@@ -109,6 +117,7 @@ export function createActions({
     scopes: readonly string[],
     what: string,
     rollback?: 'rollback',
+    isAnswered: (why: string) => boolean = () => false,
   ): void {
     fleet.ask(names, rollback);
     onAsked();
@@ -117,7 +126,7 @@ export function createActions({
         if (reply.kind !== 'ok') {
           fleet.withdraw(names);
           onAsked();
-          notice(withPeriod(`${what}: ${reasonOf(reply)}`));
+          if (!isAnswered(reasonOf(reply))) notice(withPeriod(`${what}: ${reasonOf(reply)}`));
         }
         refresh();
       });

@@ -328,8 +328,9 @@ describe('update() with --dry-run', () => {
   });
 
   test('with --verify says of each group what creating it aside has shown', async () => {
+    const figures = { bytes: 412_000_000, files: 5016, freeBytes: 1e12, freeInodes: undefined, canClone: false };
     const rehearsals = [
-      { containers: ['vpn', 'torrent'], faithful: true, reason: '' },
+      { containers: ['vpn', 'torrent'], faithful: true, reason: '', figures },
       { containers: ['web'], faithful: false, reason: 'HostConfig.Memory would be 0 instead of \u001b[2J64' },
     ];
     const { application, code, fake } = await run(['update', '--dry-run', '--verify', 'web'], {
@@ -344,7 +345,7 @@ describe('update() with --dry-run', () => {
     expect(fake.out().split('\n').slice(-5)).toEqual([
       'Nothing was changed',
       '',
-      'verified  vpn, torrent: a test successor differed only in its image, and was removed',
+      'verified  vpn, torrent: a test successor differed only in its image, and was removed; data: 412 MB, 5,016 files, about 5.6s more downtime',
       String.raw`refused   web: HostConfig.Memory would be 0 instead of \x1b[2J64`,
       '',
     ]);

@@ -21,7 +21,9 @@ import { digestIn } from '../../../domain/container/swarm-service.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { UpdatePlan, PlannedMember, PlannedTransaction } from '../../../domain/plan/update-plan.ts';
 import type { Style } from '../terminal/style.ts';
-import { imageChange, versionCell } from '../context/wording.ts';
+import { formatBytes } from '../../../domain/text/plain-data.ts';
+import { estimatedCopyMs } from '../../../domain/transaction/data-helper.ts';
+import { formatRoughly, imageChange, versionCell } from '../context/wording.ts';
 
 /** `upkeep update`: one update with its progress. With `--dry-run` only its plan or its rehearsal. */
 export async function update(context: CommandContext): Promise<number> {
@@ -102,10 +104,14 @@ function planLines({ report, plan }: PlanReport, style: Style): readonly string[
 }
 
 function rehearsalLines({ rehearsals }: RehearsalReport, style: Style): readonly string[] {
-  return rehearsals.map(({ containers, faithful, reason }) => {
+  return rehearsals.map(({ containers, faithful, reason, figures }) => {
+    const copied =
+      figures === undefined
+        ? ''
+        : `; data: ${formatBytes(figures.bytes)}, ${figures.files.toLocaleString('en')} files, about ${formatRoughly(estimatedCopyMs(figures))} more downtime`;
     const names = style.bold(containers.map(shown).join(', '));
     if (faithful)
-      return `${style.green('verified')}  ${names}: a test successor differed only in its image, and was removed`;
+      return `${style.green('verified')}  ${names}: a test successor differed only in its image, and was removed${copied}`;
     return `${style.red('refused')}   ${names}: ${shown(reason)}`;
   });
 }

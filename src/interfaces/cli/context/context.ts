@@ -241,7 +241,12 @@ export function planDocument({ report, plan }: PlanReport): Document {
 
 /** The same, with the results of the rehearsal. */
 export function rehearsalDocument(report: RehearsalReport): Document {
-  const verified = report.rehearsals.map(({ containers, faithful, reason }) => ({ containers, faithful, reason }));
+  const verified = report.rehearsals.map(({ containers, faithful, reason, figures }) => ({
+    containers,
+    faithful,
+    reason,
+    data: figures && { bytes: figures.bytes, files: figures.files },
+  }));
   return { ...planDocument(report), verified };
 }
 

@@ -272,6 +272,32 @@ export function confirmRollBack(one: WatchedContainer, start: () => void): void 
   });
 }
 
+/**
+ * Asks what becomes of the data, if that is why the service has refused a rollback: it keeps a copy of them. False for
+ * any other reason.
+ */
+export function askAboutData(name: string, why: string, start: (data: 'restore' | 'leave') => void): boolean {
+  const [, at = '', bytes = ''] = /a copy of (\S+) is kept \((.+?)\).*data=restore/.exec(why) ?? [];
+  const takenAtMs = Date.parse(at);
+  if (Number.isNaN(takenAtMs)) return false;
+  const taken = when(takenAtMs, Date.now());
+  openConfirm({
+    title: `The data of ${name}`,
+    body: [
+      intro(`A copy of its data from ${taken} is kept (${bytes}). Both answers lose something.`),
+      h(
+        'ol',
+        { class: 'plan' },
+        step('Put the data back', [], `Everything that was written since ${taken} is lost`),
+        step('Leave the data', [], 'They stay as they are, and the old version may not be able to read them'),
+      ),
+    ],
+    other: { label: 'Leave the data', run: () => start('leave') },
+    action: { label: 'Put the data back', tone: 'danger', run: () => start('restore') },
+  });
+  return true;
+}
+
 type ApprovalDialog = {
   readonly one: WatchedContainer;
   /** The result of a dry run with the approval. Undefined if updates cannot be started here. */
