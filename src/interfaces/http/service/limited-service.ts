@@ -1,4 +1,5 @@
 import { accessTest, type AccessFilter } from '../../../domain/access/rights.ts';
+import type { ComposeState } from '../../../domain/compose/compose-state.ts';
 import type { TrackedContainer, TrackedImage, Inventory } from '../../../domain/inventory.ts';
 import type { ServiceEvent } from '../../../domain/run/event.ts';
 import { shownName, type ContainerOutcome, type EngineRun } from '../../../domain/run/session.ts';
@@ -129,6 +130,7 @@ export function limitService(service: Service, within: AccessFilter): LimitedSer
       ),
       settings: one.settings.map((setting) => ({ ...setting, value: redact(setting.value) })),
       reason: redact(one.reason),
+      ...hideCompose(one, redact),
       ...(one.last && { last: { ...one.last, outcome: hideIn(one.last.outcome, redact) } }),
     }));
     return {
@@ -190,11 +192,16 @@ export function limitService(service: Service, within: AccessFilter): LimitedSer
     return containers.filter(isWithin).map((one) => hideIn(one, redact));
   }
 
-  function withoutForeign<Checked extends { readonly reason: string; readonly error?: string | undefined }>(
-    checked: Checked,
-  ): Checked {
+  function withoutForeign<
+    Checked extends { readonly reason: string; readonly error?: string | undefined; readonly compose?: ComposeState },
+  >(checked: Checked): Checked {
     const { error } = checked;
-    return { ...checked, reason: redact(checked.reason), ...(error !== undefined && { error: redact(error) }) };
+    return {
+      ...checked,
+      reason: redact(checked.reason),
+      ...(error !== undefined && { error: redact(error) }),
+      ...hideCompose(checked, redact),
+    };
   }
 
   function enginesOf({ engines }: { readonly engines?: readonly EngineRun[] | undefined }) {
@@ -215,6 +222,10 @@ export function limitService(service: Service, within: AccessFilter): LimitedSer
       case 'phase_entered':
       case 'pull_progress':
         return isOwn(event.container, engine) ? event : undefined;
+      case 'compose_file': {
+        const { container, state } = event;
+        return isOwn(container) ? { ...event, state: withoutServices(state, redact) } : undefined;
+      }
       case 'update_completed':
       case 'update_failed':
       case 'update_deferred':
@@ -272,7 +283,24 @@ function hasUpdate({ updateAvailable }: TrackedContainer): boolean {
 
 function hideIn(outcome: ContainerOutcome, hide: (text: string) => string): ContainerOutcome {
   const { reason, log } = outcome;
-  return { ...outcome, reason: hide(reason), ...(log !== undefined && { log: hide(log) }) };
+  return {
+    ...outcome,
+    reason: hide(reason),
+    ...(log !== undefined && { log: hide(log) }),
+    ...hideCompose(outcome, hide),
+  };
+}
+
+function hideCompose({ compose }: { readonly compose?: ComposeState | undefined }, hide: (text: string) => string) {
+  return compose === undefined ? {} : { compose: withoutServices(compose, hide) };
+}
+
+/** The services of a project that share a text of its file are containers of others. */
+function withoutServices(
+  { services: _, detail, ...state }: ComposeState,
+  hide: (text: string) => string,
+): ComposeState {
+  return { ...state, ...(detail !== undefined && { detail: hide(detail) }) };
 }
 
 /** The images that these containers run, each with their number. */
