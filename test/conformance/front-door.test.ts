@@ -199,6 +199,7 @@ describe('the status', () => {
     expect((await ask('/v1/status?extra=true')).json().run).toEqual({
       run_id,
       trigger: 'http',
+      by: 'API token',
       started_at: expect.any(String),
       containers: [{ name: 'web', phase: 'checking health' }],
     });
