@@ -135,19 +135,16 @@ describeInBrowser('decisions on the page', () => {
     expect(page.complaints.splice(0)).toEqual([expect.stringContaining('409')]);
   });
 
-  test('another browser sees a decision, and takes a later one in its place', async () => {
+  test('another browser sees a decision at once, and its withdrawal', async () => {
     const other = await stage.open();
     await other.locator('#live[data-state="live"]').waitFor();
     await row(other, 'immich-server').locator('.c-name a').click();
     await other.locator('#drawer').getByRole('button', { name: 'Skip v1.119.0' }).click();
     await row(other, 'immich-server').getByText('v1.119.0 is skipped').waitFor();
-    await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
     await row(page, 'immich-server').getByText('v1.119.0 is skipped').waitFor();
     await row(page, 'immich-server').locator('.c-name a').click();
     await page.locator('#drawer').getByRole('button', { name: 'Offer again' }).click();
     await row(page, 'immich-server').getByText('Update ready').waitFor();
-    // The other page still shows the skip, whose decision was withdrawn.
-    await other.locator('#drawer').getByRole('button', { name: 'Offer again' }).click();
     await row(other, 'immich-server').getByText('Update ready').waitFor();
     expect(await decisions(stage)).toEqual(['snooze vaultwarden']);
     await page.keyboard.press('Escape');

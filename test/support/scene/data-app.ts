@@ -85,10 +85,16 @@ const helperRepository = 'data/helper';
 /** Pushes and pulls the image for `--data-image`. Returns its reference. */
 export async function provideDataHelper(engine: EngineClient, registryHost: string, spec: ImageSpec): Promise<string> {
   const reference = `${registryHost}/${helperRepository}:stable`;
-  await pushImage({ url: `http://${registryHost}` }, helperRepository, 'stable', spec);
+  const pushing =
+    pushed.get(registryHost) ?? pushImage({ url: `http://${registryHost}` }, helperRepository, 'stable', spec);
+  pushed.set(registryHost, pushing);
+  await pushing;
   await engine.pull(reference);
   return reference;
 }
+
+/** The registry answers a pull with 500 while another engine's test writes the same tag. */
+const pushed = new Map<string, Promise<unknown>>();
 
 /** Folders of the host for one container: `bind` may be copied, `outside` not. Both are empty. */
 export function dataFolders(
