@@ -379,7 +379,7 @@ function isStoredAs(key: string, known: Known, text: string): boolean {
   return JSON.stringify(readStoredCheck(JSON.parse(JSON.stringify(storedForm(key, known))))) === text;
 }
 
-/** What a decision or a time needs to change the result of another process. Release notes are read by the next check. */
+/** The part of a result that a decision or the time can change, for results of another process. Release notes are read by the next check. */
 function restoredFrom({ key, image, imageId, check, unheld }: StoredCheck): Pick<Known, 'checked'> {
   const asks = approvalOfLabel.parse(unheld?.approval ?? '');
   const {

@@ -48,7 +48,7 @@ import { transact } from '../transaction/transact.ts';
 export type RecoveryOrder = {
   /** Names whose journals are trusted without the seal of our key, because a person asked for it. */
   readonly unsealed?: readonly string[];
-  /** What a person wants for these containers, whose data cannot be restored. */
+  /** The choice of a person for these containers, whose data cannot be restored. */
   readonly dataChoice?: { readonly names: readonly string[]; readonly choice: 'keep-new' | 'without-data' };
   /** Set in a helper: the only transaction that it may repair. */
   readonly asHelperFor?: string;

@@ -212,7 +212,7 @@ export type StepContext = {
   /** Undefined in a recovery, which creates no containers. */
   readonly prepared: PreparedTransaction | undefined;
   readonly whileUnproven?: WhileAwaitingHealth | undefined;
-  /** What was measured of the data. */
+  /** The measured size of the data. */
   readonly figures?: DataFigures | undefined;
   /** In the helper of a door: why the engine cannot be reached through its successor. Undefined when it can. */
   readonly whyDoorClosed?: (() => Promise<string | undefined>) | undefined;

@@ -342,7 +342,7 @@ function isFailure(outcome: CallOutcome): outcome is Exclude<CallOutcome, { kind
   return outcome.kind === 'refused' || outcome.kind === 'unknown';
 }
 
-/** What a person reads when only a person can decide. */
+/** The sentence for a state that only a person can end. */
 export function describeDataFault(fault: DataFault, name: string): string {
   const container = quoted(name);
   switch (fault) {

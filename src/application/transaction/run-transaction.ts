@@ -350,7 +350,7 @@ export type Rehearsal = {
   readonly faithful: boolean;
   /** The differences, or why no comparison was possible. Empty for a faithful rehearsal. */
   readonly reason: string;
-  /** What was measured of its data. Absent: no data are copied. */
+  /** The measured size of its data. Absent: no data are copied. */
   readonly figures?: DataFigures;
 };
 

@@ -259,7 +259,7 @@ export type TransactOptions = Pick<
 > & {
   readonly mode: TransactMode;
   readonly onPhase: (phase: UpdatePhase) => void;
-  /** What a person wants when the data cannot be restored. */
+  /** The choice of a person for data that cannot be restored. */
   readonly dataChoice?: DataMemory['choice'];
   /** Containers that this process must not stop: see `ownWays()`. A plan leaves them out; a repair may find them. */
   readonly ways?: OwnWays;

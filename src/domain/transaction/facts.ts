@@ -216,6 +216,6 @@ export type DataMemory = {
   readonly isDiskFull: boolean;
   readonly isReserveFreed: boolean;
   readonly isCleared: boolean;
-  /** What a person wants when the data cannot be restored. */
+  /** The choice of a person for data that cannot be restored. */
   readonly choice: 'keep-new' | 'without-data' | undefined;
 };

@@ -23,7 +23,7 @@ export type TransactionMode = 'update' | 'hand-over' | 'rehearse' | 'recover' | 
  */
 export type TransactionMemory = ExecutionMemory & {
   readonly mode: TransactionMode;
-  /** What was measured of the data. Undefined: nothing. */
+  /** The measured size of the data. Undefined: nothing. */
   readonly figures: DataFigures | undefined;
   /** Why it was rolled back or got stuck; empty otherwise. */
   readonly reason: string;
