@@ -59,7 +59,6 @@ export function createIssuer(parts: IssuerParts): Issuer {
     const secret = clientSecret();
     const execute = [
       client.enableNonRepudiationChecks,
-
       ...(settings.issuer.startsWith('http:') ? [client.allowInsecureRequests] : []),
     ];
     const config = await client.discovery(

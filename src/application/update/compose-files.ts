@@ -68,8 +68,13 @@ export function createComposeKeeper(
     if (kind === 'rollback' && earlier === undefined) return undefined;
     const project = projectOf(identity);
     return note({
-      ...{ id: newId(), step: 'begun', atMs: clock.nowMs(), owner: instance.owner },
-      ...{ ...move, project, service: identity.service },
+      id: newId(),
+      step: 'begun',
+      atMs: clock.nowMs(),
+      owner: instance.owner,
+      ...move,
+      project,
+      service: identity.service,
       ...(earlier && { takesBack: earlier.id }),
     });
   }
@@ -99,7 +104,10 @@ export function createComposeKeeper(
     );
     let writing: ComposeEdit | undefined;
     const order: ComposeOrder = {
-      ...{ id, from, to, others },
+      id,
+      from,
+      to,
+      others,
       question: {
         id,
         project,

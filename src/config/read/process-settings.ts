@@ -30,7 +30,7 @@ export type Settings = {
 /** `containers` are the filters of a request, like `images`; both empty: all watched containers. */
 type RequestSettings = Pick<OptionValues, (typeof requestOptions)[number]> & {
   readonly containers: readonly string[];
-  /** What becomes of the data in a rollback. Undefined: not said. */
+  /** The choice about the data in a rollback. Undefined: none was made. */
   readonly rollbackData: 'restore' | 'leave' | undefined;
 };
 

@@ -110,14 +110,14 @@ export type Person = {
   readonly from: 'header' | 'issuer';
 };
 
-/** Who the issuer says that someone is. `isUnverified`: it has an e-mail address that it has not verified. */
+/** A person in the issuer's words. `isUnverified`: it has an e-mail address that it has not verified. */
 export type NamedByIssuer = Omit<Person, 'from'> & {
   readonly isUnverified: boolean;
   /** For the sign-out there. */
   readonly idToken: string | undefined;
 };
 
-/** What one sign-in has to bring back. It never leaves the process, except for a hash of the verifier. */
+/** The secrets that the answer to one sign-in is compared with. It never leaves the process, except for a hash of the verifier. */
 export type BegunSignIn = {
   readonly redirectUrl: string;
   readonly state: string;
@@ -138,7 +138,7 @@ export type Issuer = {
   readonly close: () => Promise<void>;
 };
 
-/** Who has a role, as the options list them: `anna`, `anna@example.com`, `@example.com`, `group:family`. */
+/** The people of each role, as the options list them: `anna`, `anna@example.com`, `@example.com`, `group:family`. */
 export type PeopleLists = Readonly<Record<Role, readonly string[]>>;
 
 /** The highest role of a person. Undefined: they are on no list, and may not come in. */

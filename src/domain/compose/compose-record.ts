@@ -71,7 +71,7 @@ export function changeToTakeBack(
 }
 
 /**
- * What an open record asks for, by the reference that the container of its name has now; undefined if there is none.
+ * The task that an open record leaves, by the reference that the container of its name has now; undefined if there is none.
  * `write`: the file gets the tag of `to`. `restore`: an interrupted write is taken back. `nothing`: it is over.
  */
 export function settlingOf(

@@ -55,7 +55,7 @@ export type ContainerOutcome = {
   readonly to?: string;
   /** The source of the newer image, as the check has found it. Undefined where not known. */
   readonly sourceUrl?: string;
-  /** What became of the tag in its compose file, after an update or a rollback to another tag. */
+  /** The state of the tag in its compose file, after an update or a rollback to another tag. */
   readonly compose?: ComposeState;
   /** The release notes of the newer version, for messages. Undefined where not known. */
   readonly notes?: NotesLines;
@@ -286,6 +286,6 @@ export type RollbackOptions = Partial<Pick<UpdateRequest, 'trigger' | 'by' | 'on
    * rollback throws `unconfirmed`.
    */
   readonly forward?: boolean;
-  /** What becomes of the data if a copy is kept. Without it, such a rollback throws `undecided`. */
+  /** The choice about the data if a copy is kept. Without it, such a rollback throws `undecided`. */
   readonly data?: 'restore' | 'leave';
 };

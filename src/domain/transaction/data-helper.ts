@@ -53,7 +53,7 @@ export function labelsOfCopy(
   };
 }
 
-/** What a helper is for. */
+/** The task of a helper. */
 export type DataOrder = {
   readonly role: DataHelperRole;
   readonly transaction: string;
@@ -244,7 +244,7 @@ for part; do sync -f /to/$i || exit 6; i=$((i + 1)); done
 /** The exit code of a restore without a complete copy. */
 export const noCopyExitCode = 3;
 
-/** What a helper has measured. */
+/** The measurements of a helper. */
 export type DataFigures = {
   readonly bytes: number;
   readonly files: number;

@@ -203,7 +203,7 @@ function isSuccess({ kind }: StepOutcome): boolean {
   return kind === 'done' || kind === 'noop' || kind === 'measured' || kind === 'no copy' || kind === 'never saved';
 }
 
-/** What a step tells about the data of the update. */
+/** The memory of the data of the update after a step. */
 function noteData(
   memory: TransactionMemory,
   step: Step,

@@ -89,7 +89,7 @@ export const dataChoice: ValueKind<DataChoice> = {
   holdsUnreadable: true,
 };
 
-/** What becomes of the data in a rollback, if a copy of them is kept. */
+/** The choices about the data in a rollback, if a copy of them is kept. */
 type DataAnswer = { readonly kind: 'restore' | 'leave' };
 
 /** The option says what an update copies, and in a rollback what becomes of the copy. */

@@ -190,7 +190,7 @@ type Received = {
   readonly person: Person | undefined;
 };
 
-/** Who sends a request, and what they may do. Without rights, nobody needs to be known. */
+/** The sender of a request, with their rights. Without rights, nobody needs to be known. */
 type Caller = {
   readonly name?: string | undefined;
   /** `anna`, `browser session (admin)`, `token backup`, `API token` */
