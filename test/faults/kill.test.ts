@@ -25,5 +25,5 @@ describeCampaign('A', {
 describeCampaign('Q', {
   shapes: dataShapes.filter(({ name }) => !isShort || name === shortDataShape),
   atLeast: 1,
-  wanted: ({ call, incident }) => isSampled(call.change, isShort ? 6 : 12) && incident.name === 'killed after',
+  wanted: ({ call, incident }) => isSampled(call.change, isShort ? 6 : 24) && incident.name === 'killed after',
 });
