@@ -67,6 +67,20 @@ describeInBrowser('the page while things happen', () => {
     await expect.poll(() => miscounted(page), { timeout: 10_000 }).toEqual([]);
   });
 
+  test('what happens between the reading and the stream is shown', async () => {
+    const alone = await stage.context.newPage();
+    await alone.addInitScript(withoutSharedWorker);
+    // A check ends while the stream is being opened.
+    await alone.route('**/v1/events*', async (route) => {
+      stage.service.publish('lscr.io/linuxserver/prowlarr:latest', '1.25.9');
+      await stage.service.ask('/v1/check', { method: 'POST' });
+      await route.continue();
+    });
+    await alone.goto(stage.service.url);
+    await row(alone, 'prowlarr').locator('.c-status', { hasText: 'Update ready' }).waitFor({ timeout: 10_000 });
+    await alone.close();
+  });
+
   test('the history has the run with its outcome', async () => {
     await page.getByRole('link', { name: 'History' }).click();
     await page.locator('.run').first().waitFor();

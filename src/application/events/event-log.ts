@@ -20,6 +20,8 @@ type StepEvent = Extract<ServiceEvent, { kind: 'phase_entered' | 'pull_progress'
 export type EventLog = {
   /** Kept events after the event with this id, oldest first. */
   readonly since: (id: number) => readonly LoggedEvent[];
+  /** 0 before the first event. */
+  readonly lastId: () => number;
   /** A listener must not block. One that throws is logged and stays subscribed. */
   readonly subscribe: Listen<LoggedEvent>;
   /** Subscribes to steps. Both kinds of listeners are called in the order of the events. */
@@ -47,6 +49,7 @@ export function createEventLog(
       publish(logged);
     },
     since: (id) => kept.slice(Math.max(0, id - (lastId - kept.length))),
+    lastId: () => lastId,
     subscribe,
     subscribeToSteps: steps.subscribe,
   };

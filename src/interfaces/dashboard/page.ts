@@ -90,7 +90,8 @@ export function startPage(): void {
     showSignIn(false);
     show(false);
     link = startConnection({
-      follow: (signal, listener) => shared.follow(tokens.api(), signal, listener),
+      follow: (signal, listener) =>
+        shared.follow({ token: tokens.api(), since: reader.lastEventId() }, signal, listener),
       mayFollow: () => isOn('events') && fleet.status().readsEvents,
       read: reader.read,
       retryAfterMs: reader.retryAfterMs,

@@ -89,6 +89,7 @@ export function createFakeApplication(answers: FakeAnswers = {}): FakeApplicatio
     status: () => idleStatus,
     eventLog: {
       since: () => [],
+      lastId: () => 0,
       subscribe: () => () => undefined,
       subscribeToSteps: () => () => undefined,
     },

@@ -7,7 +7,12 @@ import type { WatchedContainer } from '../state/documents/container.ts';
  * redirect or a page, because it wants a sign-in of its own.
  */
 export type Reply =
-  | { readonly kind: 'ok'; readonly document: unknown }
+  | {
+      readonly kind: 'ok';
+      readonly document: unknown;
+      /** Of the newest event before the reply, if it names one. */
+      readonly lastEventId?: string | undefined;
+    }
   | {
       readonly kind: 'refused';
       readonly status: number;
@@ -117,7 +122,8 @@ export function isIntercepted({ type, status, headers }: Response, expected: str
 
 function replyOf(response: Response, text: string): Reply {
   if (isIntercepted(response, 'application/json')) return { kind: 'intercepted' };
-  if (response.ok) return { kind: 'ok', document: text === '' ? undefined : JSON.parse(text) };
+  const lastEventId = response.headers.get('x-last-event-id') ?? undefined;
+  if (response.ok) return { kind: 'ok', document: text === '' ? undefined : JSON.parse(text), lastEventId };
   return {
     kind: 'refused',
     status: response.status,

@@ -27,6 +27,8 @@ export type Reader = {
   readonly readRuns: () => Promise<boolean>;
   readonly readOptions: () => Promise<boolean>;
   readonly readAtMs: () => number;
+  /** The newest event that the last reading knows. Empty: not known. */
+  readonly lastEventId: () => string;
   /** The reason why the engine is unreachable; undefined if it answers. */
   readonly engineError: () => string | undefined;
   /** The unreachable engines, with several engines. */
@@ -79,6 +81,7 @@ export function createReader({ ask, isOn, isFollowing, fleet, nowMs, onRead }: R
   let newest = 0;
   let lastRunAtMs: number | undefined;
   let retryAfterMs = 0;
+  let lastEventId = '';
   let isIntercepted = false;
   let whole: { readonly key: string; readonly releases: readonly NotesRelease[] | undefined } | undefined;
   const gaps: Record<'runs' | 'options', Gap | undefined> = { runs: 'reading', options: 'reading' };
@@ -104,6 +107,7 @@ export function createReader({ ask, isOn, isFollowing, fleet, nowMs, onRead }: R
     if (place < newest) return 'ok';
     newest = place;
     retryAfterMs = 0;
+    if (details.kind === 'ok') lastEventId = details.lastEventId ?? '';
     const newStatus = status.kind === 'ok' && isOn('metrics') ? readStatus(status.document) : undefined;
     engineError = details.kind === 'refused' ? details.why : engineWords(newStatus?.engineError);
     if (decided.kind === 'ok') decisions = readDecisions(decided.document);
@@ -184,6 +188,7 @@ export function createReader({ ask, isOn, isFollowing, fleet, nowMs, onRead }: R
     readNotes,
     notesOf: (one) => (whole?.key === notesKey(one) ? whole.releases : undefined),
     readAtMs: () => readAtMs,
+    lastEventId: () => lastEventId,
     engineError: () => engineError,
     enginesAway: () => enginesAway,
     awayWhy: () => awayWhy,

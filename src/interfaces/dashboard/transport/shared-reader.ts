@@ -1,11 +1,11 @@
 import { addressOf, type DatedReply, fetchReply, type ReadShared } from './client.ts';
-import { followEvents, maxSilenceMs, type StreamEnd, type StreamListener } from './stream.ts';
+import { followEvents, maxSilenceMs, type StreamEnd, type StreamListener, type StreamRequest } from './stream.ts';
 
 /** Reads from the API, once for all that ask for the same. */
 export type SharedReader = {
   readonly get: ReadShared;
-  /** Follows the events with the token, until they end or the signal is aborted. */
-  readonly follow: (token: string, signal: AbortSignal, listener: StreamListener) => Promise<StreamEnd>;
+  /** Follows the events until they end or the signal is aborted. A tab that joins a stream late is told to read again. */
+  readonly follow: (request: StreamRequest, signal: AbortSignal, listener: StreamListener) => Promise<StreamEnd>;
   /** Drops all replies: someone has signed in or out. */
   readonly forget: () => void;
 };
@@ -33,9 +33,9 @@ export function openSharedReader(): SharedReader {
 
   return {
     get: (request, signal) => (isBroken ? own.get(request, signal) : untilAborted(signal, getShared(request), away)),
-    follow: (token, signal, listener) => {
-      if (isBroken) return own.follow(token, signal, listener);
-      return untilAborted(signal, followShared(token, signal, listener), 'ended');
+    follow: (request, signal, listener) => {
+      if (isBroken) return own.follow(request, signal, listener);
+      return untilAborted(signal, followShared(request, signal, listener), 'ended');
     },
     forget: () => {
       own.forget();
@@ -55,7 +55,7 @@ export function openSharedReader(): SharedReader {
     });
   }
 
-  function followShared(token: string, signal: AbortSignal, listener: StreamListener): Promise<StreamEnd> {
+  function followShared(request: StreamRequest, signal: AbortSignal, listener: StreamListener): Promise<StreamEnd> {
     return new Promise((resolve) => {
       let timer = setTimeout(fail, 2 * maxSilenceMs);
       const id = wait((answer) => {
@@ -66,12 +66,12 @@ export function openSharedReader(): SharedReader {
             return resolve(answer.end);
           case 'broken':
             waiting.delete(id);
-            return resolve(own.follow(token, signal, listener));
+            return resolve(own.follow(request, signal, listener));
           case 'open':
             listener.onOpen();
             break;
           case 'event':
-            listener.onEvent(answer.text);
+            listener.onEvent(answer.text, answer.eventId);
             break;
           case 'reply':
           case 'sign':
@@ -82,7 +82,7 @@ export function openSharedReader(): SharedReader {
         clearTimeout(timer);
         if (waiting.delete(id)) send({ kind: 'stop', id });
       });
-      send({ kind: 'follow', id, token, url: addressOf(eventsPath) });
+      send({ kind: 'follow', id, request, url: addressOf(eventsPath) });
     });
   }
 
@@ -107,7 +107,7 @@ export function openSharedReader(): SharedReader {
 function inPage({ get, follow, forget }: Reading): SharedReader {
   return {
     get: (request, signal) => get({ ...request, path: addressOf(request.path) }, signal),
-    follow: (token, signal, listener) => follow(token, signal, listener, addressOf(eventsPath)),
+    follow: (request, signal, listener) => follow(request, signal, listener, addressOf(eventsPath)),
     forget,
   };
 }
@@ -139,7 +139,7 @@ function openWorker(): SharedWorker | undefined {
   const { trustedTypes } = globalThis as { readonly trustedTypes?: TrustedTypes };
   const policy = trustedTypes?.createPolicy('upkeep', { createScriptURL: (url) => url });
   try {
-    return new SharedWorker(policy?.createScriptURL(workerPath) ?? workerPath, { name: 'upkeep-1' });
+    return new SharedWorker(policy?.createScriptURL(workerPath) ?? workerPath, { name: 'upkeep-2' });
   } catch {
     return undefined;
   }
@@ -163,7 +163,7 @@ type Message =
       readonly token: string;
       readonly maxAgeMs: number;
     }
-  | { readonly kind: 'follow'; readonly id: number; readonly url: string; readonly token: string }
+  | { readonly kind: 'follow'; readonly id: number; readonly url: string; readonly request: StreamRequest }
   | { readonly kind: 'stop'; readonly id: number }
   | { readonly kind: 'forget' }
   | { readonly kind: 'bye' };
@@ -172,7 +172,7 @@ type Answer = { readonly id: number } & (
   | { readonly kind: 'reply'; readonly dated: DatedReply }
   | { readonly kind: 'open' }
   | { readonly kind: 'sign' }
-  | { readonly kind: 'event'; readonly text: string }
+  | { readonly kind: 'event'; readonly text: string; readonly eventId: string }
   | { readonly kind: 'end'; readonly end: StreamEnd }
   | { readonly kind: 'broken' }
 );
@@ -199,15 +199,15 @@ export function createTabServer(): (port: MessagePort) => void {
     });
     port.start();
 
-    async function follow({ id, url, token }: Extract<Message, { readonly kind: 'follow' }>): Promise<void> {
+    async function follow({ id, url, request }: Extract<Message, { readonly kind: 'follow' }>): Promise<void> {
       const over = new AbortController();
       follows.set(id, over);
       const end = await reader.follow(
-        token,
+        request,
         over.signal,
         {
           onOpen: () => answer({ kind: 'open', id }),
-          onEvent: (text) => answer({ kind: 'event', id, text }),
+          onEvent: (text, eventId) => answer({ kind: 'event', id, text, eventId }),
           onSign: () => answer({ kind: 'sign', id }),
         },
         url,
@@ -220,7 +220,12 @@ export function createTabServer(): (port: MessagePort) => void {
 
 /** As `SharedReader`, with absolute addresses. */
 type Reading = Omit<SharedReader, 'follow'> & {
-  readonly follow: (token: string, signal: AbortSignal, listener: StreamListener, url: string) => Promise<StreamEnd>;
+  readonly follow: (
+    request: StreamRequest,
+    signal: AbortSignal,
+    listener: StreamListener,
+    url: string,
+  ) => Promise<StreamEnd>;
 };
 
 /** One request at a time for each address, and one stream for each token. */
@@ -246,11 +251,12 @@ export function createReader(): Reading {
       if (replies.size > maxReplies && oldest !== undefined) replies.delete(oldest);
       return untilAborted(signal, dated, away);
     },
-    follow(token, signal, listener, url) {
+    follow({ token, since }, signal, listener, url) {
       if (signal.aborted) return Promise.resolve('ended');
-      const stream = streams.get(token) ?? begin(token, url);
+      const stream = streams.get(token) ?? begin({ token, since }, url);
       stream.listeners.add(listener);
       if (stream.isOpen) listener.onOpen();
+      if (stream.lastId !== since) listener.onEvent(readAgain, '');
       signal.addEventListener('abort', () => {
         stream.listeners.delete(listener);
         if (stream.listeners.size > 0) return;
@@ -262,19 +268,22 @@ export function createReader(): Reading {
     forget: () => replies.clear(),
   };
 
-  function begin(token: string, url: string): Stream {
+  function begin({ token, since }: StreamRequest, url: string): Stream {
     const over = new AbortController();
     const listeners = new Set<StreamListener>();
-    const request = { url, token, signal: over.signal };
+    const request = { url, token, since, signal: over.signal };
     const ended = followEvents(request, {
       onOpen: () => {
         stream.isOpen = true;
         for (const each of listeners) each.onOpen();
       },
-      onEvent: (text) => listeners.forEach((each) => each.onEvent(text)),
+      onEvent: (text, id) => {
+        if (id !== '') stream.lastId = id;
+        listeners.forEach((each) => each.onEvent(text, id));
+      },
       onSign: () => listeners.forEach((each) => each.onSign?.()),
     }).finally(() => streams.get(token) === stream && streams.delete(token));
-    const stream: Stream = { over, listeners, ended, isOpen: false };
+    const stream: Stream = { over, listeners, ended, isOpen: false, lastId: since };
     streams.set(token, stream);
     return stream;
   }
@@ -288,4 +297,9 @@ type Stream = {
   readonly listeners: Set<StreamListener>;
   readonly ended: Promise<StreamEnd>;
   isOpen: boolean;
+  /** Of the last event that its listeners have heard. */
+  lastId: string;
 };
+
+/** An event after which a page reads everything again. */
+const readAgain = JSON.stringify({ type: 'results_changed', data: {} });

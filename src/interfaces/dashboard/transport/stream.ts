@@ -5,17 +5,21 @@ export type StreamEnd = 'refused' | 'ended';
 
 export type StreamListener = {
   readonly onOpen: () => void;
-  readonly onEvent: (text: string) => void;
+  /** `id`: empty for a step of a run. */
+  readonly onEvent: (text: string, id: string) => void;
   /** Called for each sign of life. */
   readonly onSign?: () => void;
 };
+
+/** The events after `since`, the id of one; empty: those from now on. */
+export type StreamRequest = { readonly token: string; readonly since: string };
 
 /**
  * Follows `GET /v1/events` with its steps until it ends. The token is in a header. The service sends a sign of life
  * every 15 s; after three missing signs the stream counts as dead.
  */
 export async function followEvents(
-  { url, token, signal }: { readonly url: string; readonly token: string; readonly signal: AbortSignal },
+  { url, token, since, signal }: StreamRequest & { readonly url: string; readonly signal: AbortSignal },
   { onOpen, onEvent, onSign }: StreamListener,
 ): Promise<StreamEnd> {
   const silence = new AbortController();
@@ -27,7 +31,11 @@ export async function followEvents(
   };
   try {
     const response = await fetch(url, {
-      headers: { ...tokenHeader(token), Accept: 'text/event-stream' },
+      headers: {
+        ...tokenHeader(token),
+        Accept: 'text/event-stream',
+        ...(since !== '' && { 'Last-Event-ID': since }),
+      },
       cache: 'no-store',
       credentials: 'same-origin',
       redirect: 'manual',
@@ -42,7 +50,7 @@ export async function followEvents(
       const { done, value } = await reader.read();
       if (done) return 'ended';
       alive();
-      for (const data of read(value)) onEvent(data);
+      for (const { data, id } of read(value)) onEvent(data, id);
     }
   } catch {
     return 'ended';
@@ -58,18 +66,20 @@ function isFinal(status: number): boolean {
   return status === 401 || status === 403 || status === 404;
 }
 
+type StreamFrame = { readonly data: string; readonly id: string };
+
 /**
- * Reads a stream of server-sent events in pieces, and returns the data of each complete frame. A frame beyond the bound
+ * Reads a stream of server-sent events in pieces, and returns the data and id of each complete frame. A frame beyond the bound
  * is dropped: https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
-export function createFrameReader(maxCharacters = 1_000_000): (text: string) => readonly string[] {
+export function createFrameReader(maxCharacters = 1_000_000): (text: string) => readonly StreamFrame[] {
   let rest = '';
   let isSkipping = false;
   return (text) => {
     rest += text;
     const parts = rest.split(/\r?\n\r?\n/);
     rest = parts.pop() ?? '';
-    const frames = parts.slice(isSkipping ? 1 : 0).flatMap(dataOf);
+    const frames = parts.slice(isSkipping ? 1 : 0).flatMap(frameOf);
     if (parts.length > 0) isSkipping = false;
     if (rest.length > maxCharacters) {
       rest = '';
@@ -79,7 +89,9 @@ export function createFrameReader(maxCharacters = 1_000_000): (text: string) => 
   };
 }
 
-function dataOf(text: string): readonly string[] {
-  const data = text.split(/\r?\n/).flatMap((line) => /^data: ?(.*)$/.exec(line)?.[1] ?? []);
-  return data.length === 0 ? [] : [data.join('\n')];
+function frameOf(text: string): readonly StreamFrame[] {
+  const lines = text.split(/\r?\n/);
+  const data = lines.flatMap((line) => /^data: ?(.*)$/.exec(line)?.[1] ?? []);
+  const id = lines.flatMap((line) => /^id: ?(.*)$/.exec(line)?.[1] ?? []).at(-1) ?? '';
+  return data.length === 0 ? [] : [{ data: data.join('\n'), id }];
 }

@@ -13,6 +13,8 @@ export type EventStreams = {
   /** Sends the events after the id, if one is given, then all new ones. With `extra` also the steps. */
   readonly open: (response: ServerResponse, options: StreamOptions) => void;
   readonly count: () => number;
+  /** Id of the newest event: a stream that is opened with it misses nothing that happens after now. */
+  readonly lastEventId: () => string;
   /** Ends all streams and accepts no more. */
   readonly close: () => void;
 };
@@ -126,6 +128,7 @@ export function createEventStreams(parts: EventStreamsParts): EventStreams {
       response.write(`retry: 5000\n\n${missedSince(lastEventId, limitEvent)}`);
     },
     count: () => streams.size,
+    lastEventId: () => `${epoch}-${eventLog.lastId()}`,
     close() {
       isClosed = true;
       unsubscribe();

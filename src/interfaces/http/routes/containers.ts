@@ -33,13 +33,17 @@ import {
   isOnOneOf,
 } from '../requests/selection.ts';
 import { createCachedList } from '../service/update-runs.ts';
+import type { EventStreams } from '../events/event-streams.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 import type { TrackedImage } from '../../../domain/inventory.ts';
 import { text as textParameter } from '../requests/query.ts';
 
 /** `GET /v1/containers` and `GET /v1/containers/details`: the watched containers, from memory. */
-export function containerRoutes({ service: whole, clock }: HttpParts): readonly Route[] {
+export function containerRoutes(
+  { service: whole, clock }: HttpParts,
+  streams: Pick<EventStreams, 'lastEventId'>,
+): readonly Route[] {
   const list = createCachedList(
     {
       name: 'containers',
@@ -92,10 +96,15 @@ export function containerRoutes({ service: whole, clock }: HttpParts): readonly 
       ...shared,
       path: '/v1/containers/details',
       summary: 'List watched containers in detail',
-      description: 'Lists the watched containers with their state and the settings in effect, from memory.',
+      description:
+        'Lists the watched containers with their state and the settings in effect, from memory. Send its header X-Last-Event-Id as Last-Event-ID to /v1/events to miss no event after it.',
       replies: repliesWith(detailsListSchema),
       answer: ({ query, request: { service } }, reply) =>
-        detailedList(reply, service, containerFilter(query, enginesIn(query, service))),
+        detailedList(
+          reply.header('X-Last-Event-Id', streams.lastEventId()),
+          service,
+          containerFilter(query, enginesIn(query, service)),
+        ),
     }),
   ];
 }

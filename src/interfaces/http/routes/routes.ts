@@ -36,7 +36,7 @@ export function enabledRoutes(parts: RouteParts): readonly Route[] {
     updateRoute(parts, parts.runs),
     rollbackRoute(parts, parts.runs),
     checkRoute(parts),
-    ...containerRoutes(parts),
+    ...containerRoutes(parts, parts.streams),
     ...enginesRoutes(parts),
     historyRoute(parts),
     imagesRoute(parts),
