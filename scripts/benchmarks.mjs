@@ -27,44 +27,42 @@ export function machineOf() {
 export function writeBenchmarksPage() {
   if (!existsSync(results)) return;
   const measured = readdirSync(results).map((name) => JSON.parse(readFileSync(new URL(name, results), 'utf8')));
-  const rows = measured.flatMap(({ figures, date, load }) =>
-    figures.map((figure) => ({ figure, when: `${date}, load ${load.toFixed(1)}` })),
-  );
-  const beside = rows.flatMap(({ figure, when }) => {
+  const figures = measured.flatMap(({ figures: each }) => each);
+  const beside = figures.flatMap((figure) => {
     const [, ...cells] = ratio.exec(figure) ?? [];
-    return cells.length === 0 ? [] : [`| ${[...cells, when].join(' | ')} |`];
+    return cells.length === 0 ? [] : [`| ${cells.join(' | ')} |`];
   });
-  const others = rows.filter(({ figure }) => !ratio.test(figure)).map(({ figure, when }) => `| ${figure} | ${when} |`);
-  writeFileSync(page, pageOf({ machines: [...new Set(measured.map(({ machine }) => machine))], beside, others }));
+  const others = figures.filter((figure) => !ratio.test(figure)).map((figure) => `- ${figure}`);
+  const dates = measured.map(({ date }) => date).toSorted();
+  const loads = measured.map(({ load }) => load).toSorted((one, other) => one - other);
+  const when = `${range(dates[0], dates.at(-1))}, load ${range(loads[0].toFixed(1), loads.at(-1).toFixed(1))}`;
+  writeFileSync(page, pageOf({ machines: [...new Set(measured.map(({ machine }) => machine))], when, beside, others }));
 }
 
-const pageOf = ({ machines, beside, others }) => `# Benchmarks
+function range(first, last) {
+  return first === last ? first : `${first} to ${last}`;
+}
+
+const pageOf = ({ machines, when, beside, others }) => `# Benchmarks
 
 <!-- Written by scripts/benchmarks.mjs from test/bench/results: npm run bench -- --record. -->
 
-Times depend on the machine, so each benchmark of \`test/bench/\` alternates Upkeep with a floor: the minimum work for the same result.
-Compare the ratio of the two. Figures are medians; the load is that of \`uptime\` at the start.
+Each benchmark of \`test/bench/\` alternates Upkeep with a floor, the minimum work for the same result, because times depend on the machine.
+Compare the ratio of the two. Figures are medians.
 
 ${machines.map((machine) => `- ${machine}`).join('\n')}
+- ${when}
 
 ## Beside a floor
 
-| benchmark | time, ms | floor, ms | ratio | aim, at most | measured |
-|---|---|---|---|---|---|
+| benchmark | ms | floor | ratio | aim |
+|---|---|---|---|---|
 ${beside.join('\n')}
 
-The floors:
-
-- a start, or the service until it is ready: Node with an empty program
-- a check: one request, times the batches of parallel requests
-- downtime: a stop of one container and a start of another
-- notifications, a faulty fifth engine, 99 unreachable engines: the same without them
+The floor of a start is Node with an empty program; of a check one request, times the batches of parallel requests; of the downtime a stop
+of one container and a start of another; of all others the same without the disturbance.
 
 ## Others
 
-| figure | measured |
-|---|---|
 ${others.join('\n')}
-
-Other updaters on one machine with Upkeep: [comparison.md](comparison.md).
 `;

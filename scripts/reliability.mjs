@@ -27,40 +27,31 @@ const introduction = `# Reliability, measured
 
 <!-- Written by scripts/reliability.mjs from test/faults/results: run a campaign with --record, then npm run docs. -->
 
-These campaigns break updates on purpose, and count the containers that are lost. A **point** is one changing call of an update and one
-way in which it fails; the calls come from an undisturbed run, so new code adds points. After each point Upkeep is started once more. A
-container is **lost** unless:
+These campaigns break updates on purpose. A **point** is one changing call of an update and one way in which it fails; the calls come from
+an undisturbed run, so new code adds points. Then Upkeep is started once more. A container is **lost** unless it exists once under its name,
+runs if it ran before, has the old version or a healthy new one, keeps policy, ports, volumes and networks, never ran twice at a time, and a
+second start finds nothing to repair. "By the engine" counts containers that a crash of the engine leaves stopped, with and without Upkeep.
 
-- it exists exactly once under its name, and runs if it ran before
-- it has the old version, or the new one after its health check
-- it has its restart policy, ports, volumes and networks
-- it never ran twice at the same time
-- a second start finds nothing to repair
+Other campaigns have other points:
 
-| campaign | other points | must show |
-| --- | --- | --- |
-| G | two to five instances start together or at a call of the first one; in one race of three the first is killed | at most one reports the update, and without a kill exactly one; no failure; nothing left to repair |
-| J | another tool interferes: \`docker system prune --all\` removes both containers, networks and the old image, for example | the old container [is created again](how-an-update-is-made.md#limits) |
-| K | a clock that is wrong by an hour or ten years | the rule above |
-| L | a soak over five releases: one service runs three; during two it is killed every few seconds, and the engine sometimes | heap, memory and descriptors do not grow; settings and volumes stay right |
-| M | a person or tool changes the container between the kill and the next start | the change stays; nothing is lost or runs twice; the report is true |
-| N | a forged journal, from the labels of a real update | no other container changes, and the real update is repaired |
-| Z | for comparison: an updater that removes the old container first | |
+- **G:** two to five instances start together or at a call of the first one; at most one reports the update.
+- **J:** \`docker system prune --all\` or the like removes both containers; the old one [is created again](how-an-update-is-made.md#limits).
+- **L:** five releases, with kills of service and engine; memory and descriptors do not grow.
+- **M:** a person changes the container between the kill and the next start; the change stays.
+- **N:** a forged journal; no other container changes.
 
-"By the engine" counts containers that a crash of the engine leaves stopped, with and without Upkeep: Docker does so with every policy but
-\`always\`. Repeat a point with the arguments that a failure prints:
+Repeat a point with the arguments that a failure prints:
 
     npm run test:faults -- --campaign A --shape "host network" --point "killed after 7"
-    npm run test:faults -- --campaign G --shape "a group of two" --seed 17 --rounds 1
 `;
 
 function campaignTable(rows) {
-  const groups = groupBy(rows, ({ campaign, engine }) => `${campaign} ${engine}`);
-  const lines = [...groups.values()].map((group) => {
-    const [{ campaign, title, engine }] = group;
-    return [campaign, title, engine, group.length, ...['points', 'lost', 'byEngine'].map((field) => sum(group, field))];
+  const lines = [...groupBy(rows, ({ campaign }) => campaign)].map(([campaign, group]) => {
+    const engines = new Set(group.map(({ engine }) => engine.replace(/\+.*/, '')));
+    const cells = ['points', 'lost', 'byEngine'].map((field) => sum(group, field));
+    return [campaign, group[0].title, [...engines].join(', ').replaceAll(', Docker', ','), ...cells];
   });
-  return table('Campaigns', ['', 'Fault at every call', 'Engine', 'Shapes', 'Points', 'Lost', 'By the engine'], lines);
+  return table('Campaigns', ['', 'Fault at every call', 'Engine', 'Points', 'Lost', 'By the engine'], lines);
 }
 
 function shapeTable(rows) {
@@ -69,8 +60,8 @@ function shapeTable(rows) {
   const lost = [...shapes].filter(([, group]) => sum(group, 'lost') > 0).map(([shape]) => shape);
   return `## Shapes of containers
 
-${shapes.size} shapes of containers take part: each restart policy, volumes, ports and networks, \`--rm\`, groups and links, compose
-services, hooks, new versions that end at once or are never healthy (\`test/faults/results/\`). Lost: ${lost.join('; ') || 'none'}.
+${shapes.size} take part: each restart policy, volumes, ports, networks, \`--rm\`, groups, compose services, hooks, and new versions that end at
+once or are never healthy. Lost: ${lost.join('; ') || 'none'}.
 `;
 }
 
@@ -82,8 +73,8 @@ function mutationTable(rows) {
   const broken = rows.map(({ points }) => points);
   return `## Mutations of the protocol
 
-To show that points and tests notice a mistake, ${rows.length} parts of the protocol are left out, one at a time. Each breaks ${Math.min(...broken)} to
-${Math.max(...broken)} of them, so none goes unnoticed: \`test/faults/results/mutations.json\`.
+${rows.length} parts of the protocol are left out, one at a time. Each omission breaks ${Math.min(...broken)} to ${Math.max(...broken)} points or tests, so none goes
+unnoticed.
 `;
 }
 
@@ -94,8 +85,8 @@ function swarmTable(rows) {
     ...[engine, cases, untrue],
     ...words.map((word) => outcomes[word] ?? 0),
   ]);
-  const intro = `Services on three nodes are updated to good and bad versions, with all orders and failure actions, while nodes and the registry are lost
-(\`npm run test:swarm -- --cases 200\`). A report is untrue if the tasks of the next seconds contradict it.
+  const intro = `Services on three nodes are updated to good and bad versions, while nodes and the registry are lost (\`npm run test:swarm -- --cases 200\`).
+A report is untrue if the tasks of the next seconds contradict it.
 `;
   return table('Services of a swarm', ['Engine', 'Cases', 'Untrue', ...words], lines, intro);
 }
