@@ -6,7 +6,7 @@ import { shapes } from './rig/shapes.ts';
 
 /** With `short`, for one engine of many: a shape that every engine has. */
 const shortShape = 'always, a named and an anonymous volume';
-const shortDataShape = 'data: three places, unless-stopped, a bad version';
+const shortDataShape = 'data: three places, without a policy, a bad version';
 const isShort = process.env['UPKEEP_FAULTS'] === 'short';
 
 /**

@@ -29,6 +29,10 @@ for file in hosts resolv; do
   mount --bind "${!file}" "$target"
 done
 mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup
+if [ -n "${LAB_PODMAN_ROOT:-}" ]; then
+  mount --bind "$LAB_PODMAN_ROOT" "$LAB_PODMAN_ROOT" # runc needs a mount point as its root
+  for part in proc sys dev run tmp etc/hosts etc/resolv.conf; do mount --rbind "/$part" "$LAB_PODMAN_ROOT/$part"; done
+fi
 
 unset DOCKER_CONTEXT DOCKER_TLS_VERIFY DOCKER_CERT_PATH HTTP_PROXY HTTPS_PROXY http_proxy https_proxy
 export DOCKER_CONFIG=$dir/docker-config

@@ -10,6 +10,7 @@ import {
   dataFolders,
   describeData,
   hasAccepted,
+  leftMarks,
   leftVolumes,
   provideDataHelper,
 } from '../../support/scene/data-app.ts';
@@ -106,8 +107,7 @@ async function wrongData(
   const copies = left.filter((volume) => volume.startsWith('upkeep-data-'));
   if (left.length !== copies.length || copies.length !== (isNew && keepsCopy ? 1 : 0))
     faults.push(`volumes are left: ${left.join(', ') || 'none'}`);
-  const { body } = await engine.call('GET', '/images/json');
-  if (JSON.stringify(body).includes('upkeep-open:')) faults.push('a mark is left');
+  if ((await leftMarks(engine)).length > 0) faults.push('a mark is left');
   for (const name of names) {
     if (!isNew && !(await readyOf(engine, name))) faults.push(`"${name}" refuses its data`);
     const container = await present(engine, name);
@@ -128,7 +128,7 @@ async function wrongData(
 
 const threePlaces = { binds: ['kept:/data'] };
 
-export const dataShapes: readonly Shape[] = [
+const everyShape: readonly Shape[] = [
   dataShape(
     'three places, unless-stopped, a bad version',
     { old: 'v1', next: 'bad' },
@@ -159,3 +159,9 @@ export const dataShapes: readonly Shape[] = [
     { flags: ['--data-keep', '1h'] },
   ),
 ];
+
+/** Podman before version 5 cannot change a restart policy, so the data of containers with one are not copied there. */
+export const dataShapes =
+  process.env['LAB_ENGINE'] === 'podman-4.3'
+    ? everyShape.filter(({ name }) => /without a policy|--rm/.test(name))
+    : everyShape;

@@ -1,5 +1,6 @@
 // The engines that the lab can run: Debian's own, and newer ones from its later suites, which work with bookworm's
-// libc. They are unpacked beside the installed one and started from there.
+// libc. They are unpacked beside the installed one and started from there. Podman has more programs of its own, so its
+// newer version has a root with all packages that it needs.
 import { spawnSync } from 'node:child_process';
 import {
   existsSync,
@@ -26,18 +27,23 @@ export const engines = {
   'docker-28': { version: '28.', suite: 'sid', daemon: { features: { 'containerd-snapshotter': false } } },
   'docker-28-containerd': { version: '28.', suite: 'sid', daemon: { features: { 'containerd-snapshotter': true } } },
   'podman-4.3': { version: '4.3.', podman: true },
+  /** For single suites and campaigns. */
+  'podman-5.4': { version: '5.4.', suite: 'trixie', podman: true, isApart: true },
 };
 
 const cache = fileURLToPath(new URL('../../../node_modules/.cache/upkeep-engines/', import.meta.url));
 const enginePackages = ['docker.io', 'docker-cli', 'containerd'];
+const podmanPackages = ['podman', 'runc', 'netavark', 'aardvark-dns', 'nftables', 'base-files', 'bash', 'coreutils'];
 const programs = ['dockerd', 'docker-proxy', 'docker', 'containerd', 'containerd-shim-runc-v2', 'ctr'];
 
 /** The environment for this engine, or `failure`: the reason why it is not available here, as a message. */
 export function obtainEngine(name, { log = () => {} } = {}) {
   const engine = engines[name];
   if (engine === undefined) return { failure: `"${name}" is no engine of the lab: ${Object.keys(engines).join(', ')}` };
-  const folder = engine.suite === undefined ? undefined : join(cache, engine.suite);
-  const failure = engine.podman ? installPodman({ log }) : folder && fetchEngine(engine.suite, folder, log);
+  const folder =
+    engine.suite === undefined ? undefined : join(cache, engine.podman ? `podman-${engine.suite}` : engine.suite);
+  const fetch = engine.podman ? fetchPodman : fetchEngine;
+  const failure = folder === undefined ? engine.podman && installPodman({ log }) : fetch(engine.suite, folder, log);
   if (failure) return { failure };
   const PATH = `${folder === undefined ? '' : `${folder}:`}${process.env.PATH}:/usr/local/sbin:/usr/sbin:/sbin`;
   const found = versionOf(engine.podman ? 'podman' : 'dockerd', PATH);
@@ -49,6 +55,7 @@ export function obtainEngine(name, { log = () => {} } = {}) {
       PATH,
       LAB_ENGINE: name,
       LAB_DAEMON_JSON: engine.daemon === undefined ? '' : JSON.stringify(engine.daemon),
+      LAB_PODMAN_ROOT: engine.podman && folder !== undefined ? join(folder, 'root') : '',
     },
   };
 }
@@ -120,8 +127,37 @@ function fetchEngine(suite, folder, log) {
   }
 }
 
+/** A root with Podman and its dependencies, 220 MB, and the program `podman` that runs in it. The lab mounts the rest there. */
+function fetchPodman(suite, folder, log) {
+  if (existsSync(join(folder, 'podman'))) return undefined;
+  const mirror = debianMirror();
+  if (mirror === undefined) return 'no Debian mirror is configured on this machine';
+  log(`fetching Podman of Debian ${suite}`);
+  mkdirSync(cache, { recursive: true });
+  const aside = mkdtempSync(join(cache, 'new-'));
+  try {
+    const failure = unpackPackages(aside, { suite, mirror, packages: podmanPackages, withDependencies: true });
+    if (failure) return failure;
+    for (const file of ['hosts', 'resolv.conf']) writeFileSync(join(aside, 'root/etc', file), '');
+    writeFileSync(join(aside, 'podman'), podmanScript, { mode: 0o755 });
+    for (const part of ['lists', 'cache', 'debs']) rmSync(join(aside, part), { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(aside, folder);
+    return undefined;
+  } finally {
+    rmSync(aside, { recursive: true, force: true });
+  }
+}
+
+/** Outside of the lab it can only tell its version, for which it needs /proc. */
+const podmanScript = `#!/bin/sh
+root=$(dirname "$(readlink -f "$0")")/root
+[ -e "$root/proc/self" ] || exec unshare --mount sh -c 'mount --rbind /proc "$0/proc" && exec chroot "$0" /usr/bin/podman "$@"' "$root" "$@"
+exec chroot "$root" /usr/bin/podman "$@"
+`;
+
 /** With its own lists and settings: the installed packages of this machine are not changed. */
-function unpackPackages(dir, { suite, mirror, packages }) {
+function unpackPackages(dir, { suite, mirror, packages, withDependencies = false }) {
   for (const folder of ['lists/partial', 'cache/archives/partial', 'debs', 'root'])
     mkdirSync(join(dir, folder), { recursive: true });
   writeFileSync(
@@ -133,6 +169,7 @@ function unpackPackages(dir, { suite, mirror, packages }) {
     'Dir::Etc::sourceparts': '-',
     'Dir::State::lists': join(dir, 'lists'),
     'Dir::State::status': '/dev/null',
+    'APT::Install-Recommends': 'false',
     'Dir::Cache': join(dir, 'cache'),
     'APT::Sandbox::User': 'root',
     'Acquire::Retries': '3',
@@ -144,10 +181,19 @@ function unpackPackages(dir, { suite, mirror, packages }) {
       .join(''),
   );
   const options = { cwd: join(dir, 'debs'), env: { ...process.env, APT_CONFIG: join(dir, 'apt.conf') } };
-  const failure =
-    run('apt-get', ['update', '-qq'], options) ?? run('apt-get', ['download', '-qq', ...packages], options);
+  const [verb, debs] = withDependencies
+    ? [['install', '--download-only'], join(dir, 'cache/archives')]
+    : [['download'], join(dir, 'debs')];
+  const failure = run('apt-get', ['update', '-qq'], options) ?? run('apt-get', [...verb, '-qq', ...packages], options);
   if (failure) return `apt could not fetch ${packages.join(', ')} of Debian ${suite}: ${failure}`;
-  for (const file of readdirSync(join(dir, 'debs'))) run('dpkg', ['-x', join(dir, 'debs', file), join(dir, 'root')]);
+  // First the one with the links /bin and /lib, which other packages use.
+  const files = readdirSync(debs).filter((file) => file.endsWith('.deb'));
+  const [first, others] = [true, false].map((is) => files.filter((file) => file.startsWith('base-files_') === is));
+  if (files.length === 0) return `apt has fetched none of ${packages.join(', ')} of Debian ${suite}`;
+  for (const file of [...first, ...others]) {
+    const broken = run('dpkg', ['-x', join(debs, file), join(dir, 'root')]);
+    if (broken) return `dpkg could not unpack ${file}: ${broken}`;
+  }
   return undefined;
 }
 

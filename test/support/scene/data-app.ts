@@ -140,6 +140,13 @@ export async function leftVolumes(engine: EngineClient): Promise<readonly string
   return (Volumes ?? []).map(({ Name }) => Name).filter((name) => name.startsWith('upkeep-'));
 }
 
+/** Marks of helpers that are left. Podman also lists the former names of an image. */
+export async function leftMarks(engine: EngineClient): Promise<readonly string[]> {
+  const { body } = await engine.call('GET', '/images/json');
+  const tags = (body as { readonly RepoTags: readonly string[] | null }[]).flatMap(({ RepoTags }) => RepoTags ?? []);
+  return tags.filter((tag) => tag.includes('upkeep-open:'));
+}
+
 /**
  * Whether version 1 has accepted its data in its present process: it leaves the start time of its process outside.
  * Engines note the time of a start too late for a comparison.
