@@ -33,6 +33,16 @@ test.each<readonly [what: string, labels: Labels]>([
   ['a development environment', { 'com.ddev.site-name': 'shop' }],
   ['a development environment', { 'com.github.containers.toolbox': 'true' }],
   ['a development environment', { manager: 'distrobox' }],
+  ['a development environment', { 'dev.containers.id': 'default-sh-a1b2' }],
+  ['a development environment', { 'com.supabase.cli.project': 'shop', 'com.docker.compose.project': 'shop' }],
+  ['a development environment', { 'skaffold.dev/run-id': 'a592b4e3' }],
+  ['Cloudron', { fqdn: 'blog.example.com', appId: 'a1', isSubcontainer: 'false', isCloudronManaged: 'true' }],
+  ['Coolify', { 'coolify.managed': 'true', 'coolify.type': 'application', 'coolify.applicationId': '3' }],
+  ['Rancher', { 'io.rancher.container.uuid': '0655f435' }],
+  ['Rancher', { 'io.rancher.rke.container.name': 'kubelet' }],
+  ['a CI runner', { wp_uuid: '01HXYZ', wp_step: 'build' }],
+  ['a builder', { 'dev.earthly.settingshash': '1f' }],
+  ['footloose', { 'works.weave.owner': 'footloose', 'works.weave.cluster': 'lab' }],
 ])('whyManagedElsewhere() names %s by %j', (what, labels) => {
   expect(whyManagedElsewhere(containerSummary('web', { labels }))).toContain(what);
 });
@@ -43,6 +53,8 @@ test.each([
   ['GITEA-ACTIONS-TASK-12_WORKFLOW-build_JOB-test', 'x', 'a CI runner'],
   ['a1b2_postgres_c3d4', 'github_network_0f3a', 'a CI runner'],
   ['a1b2', 'vsts_network_0f3a', 'a CI runner'],
+  [`act-CI-test-${'0f'.repeat(32)}`, 'host', 'a CI runner'],
+  ['dagger-engine-v0.18.3', 'bridge', 'a builder'],
 ])('whyManagedElsewhere() names the manager of %s in the network %s', (name, networkMode, what) => {
   expect(whyManagedElsewhere(containerSummary(name, { networkMode }))).toContain(what);
 });
@@ -57,6 +69,10 @@ test.each<readonly [string, Labels]>([
   ['an older Home Assistant', { 'io.hass.type': 'homeassistant' }],
   ['what Red Hat writes into its images', { 'io.k8s.display-name': 'nginx', 'io.openshift.tags': 'nginx' }],
   ['an app of Unraid', { 'net.unraid.docker.managed': 'dockerman' }],
+  ['an app of CasaOS', { casaos: 'casaos', origin: 'system', name: 'jellyfin' }],
+  ['an app of Umbrel', { 'com.docker.compose.project': 'jellyfin', 'com.docker.compose.service': 'server' }],
+  ['not of Cloudron', { isCloudronManaged: 'false' }],
+  ['of a cluster of another name', { 'works.weave.owner': 'me' }],
   ['a bind mount of Docker Desktop', { 'desktop.docker.io/binds/0/Source': '/Users/me' }],
   ['a label of the same name by someone else', { Service: 'web', manager: 'me', app: 'k3d' }],
   ['names of a prototype', { constructor: 'x', __proto__: 'x' }],
@@ -64,7 +80,7 @@ test.each<readonly [string, Labels]>([
   expect(whyManagedElsewhere(containerSummary('web', { labels }))).toBeUndefined();
 });
 
-test.each(['buildx_buildkit_1', 'my-buildx_buildkit_x', 'gitea-actions', 'act-web'])(
+test.each(['buildx_buildkit_1', 'my-buildx_buildkit_x', 'gitea-actions', 'act-web', 'dagger-engine'])(
   'whyManagedElsewhere() leaves a person’s own container alone: %s',
   (name) => expect(whyManagedElsewhere(containerSummary(name))).toBeUndefined(),
 );

@@ -58,6 +58,14 @@ const managers: readonly Manager[] = [
     marks: [{ suffix: '.minikube.sigs.k8s.io' }],
   },
   { reason: 'is a node of a Talos cluster, and talosctl replaces it itself', marks: [{ label: 'talos.cluster.name' }] },
+  {
+    reason: 'is a machine of a footloose cluster, and footloose replaces it itself',
+    marks: [{ label: 'works.weave.owner', values: ['footloose'] }],
+  },
+  {
+    reason: 'belongs to Rancher, and Rancher replaces it itself',
+    marks: [{ prefix: 'io.rancher.container.' }, { prefix: 'io.rancher.rke.' }],
+  },
   { reason: 'belongs to a task of Amazon ECS, and ECS replaces it itself', marks: [{ prefix: 'com.amazonaws.ecs.' }] },
   {
     reason: 'belongs to an allocation of Nomad, and Nomad replaces it itself',
@@ -89,6 +97,14 @@ const managers: readonly Manager[] = [
   },
   { reason: 'is an app of Dokku, and is replaced by a deployment there', marks: [{ label: 'com.dokku.app-name' }] },
   {
+    reason: 'belongs to Cloudron, and is updated there',
+    marks: [{ label: 'isCloudronManaged', values: ['true'] }],
+  },
+  {
+    reason: 'belongs to Coolify, and is replaced by a deployment there',
+    marks: [{ label: 'coolify.managed', values: ['true'] }],
+  },
+  {
     reason: 'belongs to an extension of Docker Desktop, and is updated there',
     marks: [{ label: 'com.docker.desktop.extension' }],
   },
@@ -106,6 +122,9 @@ const managers: readonly Manager[] = [
       { label: 'io.drone' },
       { prefix: 'io.drone.build.' },
       { prefix: 'woodpecker-ci.org/' },
+      { label: 'wp_uuid' },
+      // act ends each name with a checksum.
+      { name: /^act-.+-[0-9a-f]{64}(?:$|-)/ },
       { prefix: 'com.nirima.jenkins.plugins.docker.' },
     ],
   },
@@ -114,8 +133,12 @@ const managers: readonly Manager[] = [
     marks: [{ label: 'org.testcontainers' }, { prefix: 'org.testcontainers.' }],
   },
   {
-    reason: 'is a builder (BuildKit), and docker buildx creates it',
-    marks: [{ name: /^buildx_buildkit_(?!\d+$)/ }],
+    reason: 'is a builder (BuildKit), and the build tool creates it anew',
+    marks: [
+      { name: /^buildx_buildkit_(?!\d+$)/ },
+      { name: /^dagger-engine-(?:v\d|[0-9a-f]{16})/ },
+      { label: 'dev.earthly.settingshash' },
+    ],
   },
   {
     reason: 'is a single command (docker compose run), and not the service itself',
@@ -127,6 +150,9 @@ const managers: readonly Manager[] = [
     marks: [
       { label: 'devcontainer.local_folder' },
       { label: 'vsch.local.folder' },
+      { label: 'dev.containers.id' },
+      { label: 'com.supabase.cli.project' },
+      { prefix: 'skaffold.dev/' },
       { label: 'com.ddev.site-name' },
       { label: 'com.ddev.platform' },
       { label: 'io.lando.container' },
