@@ -19,7 +19,7 @@ export type DemoWorld = {
 };
 
 /** A shorter health window than the default, so that the demo is fast. */
-export const demoSettings = { gateWindowMs: 2500, gateTimeoutMs: 4000 } as const satisfies Partial<ServiceSettings>;
+export const demoSettings = { healthWindowMs: 2500, healthTimeoutMs: 4000 } as const satisfies Partial<ServiceSettings>;
 
 /** Calls take as long as on a fast real engine, so that progress is visible. */
 export async function createDemoWorld(clock: Clock): Promise<DemoWorld> {

@@ -86,7 +86,7 @@ describe('a container that is called and says the worst', () => {
   test('takes one row of the live table', () => {
     const view = createRunView(createFakeClock());
     for (const event of events) {
-      view.hear(event);
+      view.onEvent(event);
       const rows = view.rows().map(({ cells }) => cells);
       const columns = ['A', 'B', 'C', 'D'].map((title) => ({ title, min: 1, keep: 'start', dropPriority: 0 }) as const);
       const lines = layoutTable({ columns, rows }, { width: 100, overflow: 'cut', style: plain });
@@ -130,7 +130,7 @@ describe('a container that is called and says the worst', () => {
     const eventLog = createEventLog(silentLog);
     const steps: string[] = [];
     eventLog.subscribeToSteps((step) => steps.push(stepFrameOf(step, 0)));
-    for (const event of events) eventLog.hear(event);
+    for (const event of events) eventLog.onEvent(event);
     expect(steps.length).toBeGreaterThan(0);
     // Every line end that some client knows.
     // oxlint-disable-next-line no-control-regex -- looking for them is the point

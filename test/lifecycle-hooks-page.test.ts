@@ -12,7 +12,7 @@ test('every label in the example of docs/lifecycle-hooks.md is heard', () => {
   const { services } = parse(/```yaml\n(.*?)```/s.exec(page)?.[1] ?? '') as ComposeFile;
   const readings = Object.values(services).map(({ labels }) => readLabels(labels, {}));
   expect(readings.flatMap(({ warnings }) => warnings)).toEqual([]);
-  expect(readings.map(({ wishes }) => wishes.hooks.preUpdate)).toEqual([
+  expect(readings.map(({ labelSettings }) => labelSettings.hooks.preUpdate)).toEqual([
     { command: expect.stringMatching(/^pg_dumpall .*\.sql$/), timeoutMs: 900_000 },
     { command: expect.stringMatching(/exit 75$/), timeoutMs: undefined },
   ]);

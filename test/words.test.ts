@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { describeState } from '../src/interfaces/dashboard/state/telling/describe-state.ts';
+import { describeState } from '../src/interfaces/dashboard/state/display/describe-state.ts';
 import { waiting } from '../src/interfaces/dashboard/state/containers/container-store.ts';
 import { readDetails } from '../src/interfaces/dashboard/state/documents/container.ts';
 import { outcomeDisplay } from '../src/interfaces/dashboard/view/parts/outcome.ts';
@@ -10,7 +10,7 @@ import { heldBecause, type Hold } from '../src/domain/decision/decisions.ts';
 import { stalenesses } from '../src/domain/check/verdict.ts';
 import { outcomeKinds, updatePhases } from '../src/domain/run/session.ts';
 import { sentence, words } from '../src/domain/text/words.ts';
-import { explain } from '../src/interfaces/dashboard/state/telling/explain.ts';
+import { explain } from '../src/interfaces/dashboard/state/display/explain.ts';
 
 /** The rows of docs/words.md with their API values, such as `hold: approval`. */
 const glossary = readFileSync(new URL('../docs/words.md', import.meta.url), 'utf8')

@@ -21,7 +21,7 @@ export function createProgress({ out = process.stdout } = {}) {
   return {
     start: (name) => void running.set(name, { done: 0, startedAt: performance.now() }),
     /** The dot reporter prints one character for each test. */
-    hear(name, chunk) {
+    onEvent(name, chunk) {
       const state = running.get(name);
       if (state) state.done += chunk.toString().match(/[·x*\-✓](?![a-z])/g)?.length ?? 0;
     },

@@ -181,12 +181,12 @@ async function run(command, { name = '', inLab = false } = {}) {
   const chunks = [];
   const onChild = (child) => {
     children.add(child);
-    const hear = (chunk) => {
+    const onEvent = (chunk) => {
       chunks.push(chunk);
-      progress.hear(name, chunk);
+      progress.onEvent(name, chunk);
     };
-    child.stdout.on('data', hear);
-    child.stderr.on('data', hear);
+    child.stdout.on('data', onEvent);
+    child.stderr.on('data', onEvent);
     const timer = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
     child.on('close', () => {
       clearTimeout(timer);

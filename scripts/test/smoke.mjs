@@ -21,13 +21,13 @@ async function useDemo() {
   const timer = setTimeout(() => demo.kill('SIGKILL'), deadlineMs);
   let printed = '';
   const address = await new Promise((resolve) => {
-    const hear = (chunk) => {
+    const onEvent = (chunk) => {
       printed += chunk;
       const found = /http:\/\/[\w.:[\]]+:\d+/.exec(printed);
       if (found) resolve(found[0]);
     };
-    demo.stdout.on('data', hear);
-    demo.stderr.on('data', hear);
+    demo.stdout.on('data', onEvent);
+    demo.stderr.on('data', onEvent);
     demo.on('exit', () => resolve(undefined));
   });
   expect(address !== undefined, 'starts the demo', printed);

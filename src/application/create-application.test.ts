@@ -10,7 +10,7 @@ const all = { images: [], containers: [] } as const;
 
 async function follow(scene: SandboxScene, settings: Partial<ServiceSettings> = {}): Promise<Application> {
   const { outside } = scene.startProcess();
-  const application = createApplication(outside, { ...defaultSettings, gateWindowMs: 1000, ...settings });
+  const application = createApplication(outside, { ...defaultSettings, healthWindowMs: 1000, ...settings });
   onTestFinished(() => application.close());
   await application.follow();
   return application;
@@ -64,7 +64,7 @@ describe('the application of a service', () => {
     };
     const scene = createSandboxScene();
     await run(scene, 'app', 'db');
-    const settings = { ...defaultSettings, gateWindowMs: 1000 };
+    const settings = { ...defaultSettings, healthWindowMs: 1000 };
     const service = createApplication(scene.startProcess().outside, settings, { history });
     onTestFinished(() => service.close());
     await service.follow();
@@ -159,7 +159,7 @@ describe('the application of a service', () => {
     await run(scene, 'app');
     scene.registry.store.publish('app:1', { version: '2' });
     const { outside } = scene.startProcess();
-    const application = createApplication(outside, { ...defaultSettings, gateWindowMs: 60_000 });
+    const application = createApplication(outside, { ...defaultSettings, healthWindowMs: 60_000 });
     const stop = new AbortController();
     const schedule: Schedule = { kind: 'interval', words: 'every 25s', everyMs: 25_000 };
     const ended = application.keepUpdating({ schedule, updateOnStart: true }, stop.signal);
@@ -182,7 +182,7 @@ describe('the application of a service', () => {
     const scene = createSandboxScene();
     await run(scene, 'app');
     scene.registry.store.publish('app:1', { version: '2' });
-    const application = await follow(scene, { gateWindowMs: 60_000 });
+    const application = await follow(scene, { healthWindowMs: 60_000 });
     const first = application.update({ ...all, trigger: 'http' });
     const targeted = { images: [], containers: ['app'], trigger: 'http' } as const;
     const [gone, late] = [new AbortController(), new AbortController()];
@@ -220,7 +220,7 @@ describe('the application of a service', () => {
         .catch(() => []),
     );
     dying.connection.crash();
-    const application = await follow(scene, { gateWindowMs: 1000 });
+    const application = await follow(scene, { healthWindowMs: 1000 });
     const seen: boolean[] = [];
     const recovering = application.recover().then(() => seen.push(application.status().repairing));
     const [first, second] = [application.update(request), application.update(request)];

@@ -132,13 +132,13 @@ export function createApplication(
   const unwatched = createUnwatched({ settings, instance: world.instance, listing: engineCache.listing });
   const noteOther: EngineApplication['noteOther'] = (run, isEarlier) => {
     const heard = isEarlier ? [outcomes] : [checks, outcomes, eventLog];
-    for (const event of eventsOf(run)) for (const { hear } of heard) hear(event);
+    for (const event of eventsOf(run)) for (const { onEvent } of heard) onEvent(event);
   };
   const history = createHistory(memory.history, noteOther);
   let followedHistory: Promise<unknown> | undefined;
   const status = createStatus({ history, inventory, scheduler, isRepairing: repairs.areUnderWay });
   const eventLog = createEventLog(world.log);
-  for (const { hear } of [history, status, checks, outcomes, eventLog]) subscribe(hear);
+  for (const { onEvent } of [history, status, checks, outcomes, eventLog]) subscribe(onEvent);
   subscribe(({ kind }) => {
     const isEnd = kind === 'update_completed' || kind === 'update_failed' || kind === 'update_deferred';
     if (isEnd && world.instance.transactions.size === 0) engineCache.hurry();
@@ -149,7 +149,7 @@ export function createApplication(
   const naming = <Result>(work: () => Promise<Result>) => namingForbidden(outside, work);
   const rollBack = createRollback({ outside, settings, plan: planner, lock, composeKeeper });
   const repairLoop = createRepairLoop({ ...outside, repair: (signal) => recover(signal, { isAgain: true }) });
-  subscribe(repairLoop.hear);
+  subscribe(repairLoop.onEvent);
 
   return {
     check: (request, signal) => naming(() => check(request, signal)),
@@ -227,7 +227,7 @@ export function createApplication(
     close: async () => {
       closing.abort();
       await repairsAside.close();
-      await Promise.all([engineCache.close(), followedHistory, history.settled(), tags.settled()]);
+      await Promise.all([engineCache.close(), followedHistory, history.flush(), tags.flush()]);
     },
   };
 
@@ -373,7 +373,7 @@ function countRepairs(): { readonly begin: () => () => void; readonly areUnderWa
 
 type RepairLoop = {
   /** Notices an update that could neither be finished nor undone. */
-  readonly hear: (event: ServiceEvent) => void;
+  readonly onEvent: (event: ServiceEvent) => void;
   /** Repairs until the signal aborts. Sleeps while there is nothing to repair. Never throws. */
   readonly run: (signal: AbortSignal) => Promise<void>;
 };
@@ -425,7 +425,7 @@ function createRepairLoop({ clock, log, repair }: RepairParts): RepairLoop {
   }
 
   return {
-    hear(event) {
+    onEvent(event) {
       if (event.kind === 'scan_completed' && event.session?.containers.some((one) => one.isUnfinished)) begin();
       if (event.kind === 'earlier_updates_settled' && event.transactions.some(isOpen)) begin();
     },

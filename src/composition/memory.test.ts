@@ -40,7 +40,7 @@ async function begin(folder = mkdtempSync(join(parent, 'state-'))) {
   const start = () => {
     const log = createTestLog();
     const memory = openMemory(folder, { clock: scene.clock, log });
-    const settings = { ...defaultSettings, gateWindowMs: 1000, cooldownMs: 3 * day };
+    const settings = { ...defaultSettings, healthWindowMs: 1000, cooldownMs: 3 * day };
     const application = createApplication(scene.startProcess().outside, settings, memory);
     return { application, log };
   };

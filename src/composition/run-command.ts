@@ -75,7 +75,7 @@ export async function runCommand(configuration: Command, program: Program): Prom
       // A service does not wait, because an engine may be unreachable.
       if (!isService) await Promise.all(reports);
     }
-    application.subscribe(interrupt.underWay.hear);
+    application.subscribe(interrupt.underWay.onEvent);
     const notifications = isNotified(settings) ? await import('./notifications.ts') : undefined;
     const sender = await notifications?.openNotifications(service, settings, surroundings, signal);
     if (sender !== undefined) application.subscribe(await handlingOf(sender, application));
@@ -377,11 +377,11 @@ function readHidden(say: (text: string) => void): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';
     const end = (settle: () => void): void => {
-      stdin.off('data', hear).setRawMode(false).pause();
+      stdin.off('data', onEvent).setRawMode(false).pause();
       say('\n');
       settle();
     };
-    const hear = (chunk: Buffer): void => {
+    const onEvent = (chunk: Buffer): void => {
       for (const key of chunk.toString('utf8')) {
         if (key === '\r' || key === '\n') return end(() => resolve(text));
         if (key === '\u0003' || key === '\u0004')
@@ -390,7 +390,7 @@ function readHidden(say: (text: string) => void): Promise<string> {
         else if (text.length < maxPassword) text += key;
       }
     };
-    stdin.setRawMode(true).on('data', hear).resume();
+    stdin.setRawMode(true).on('data', onEvent).resume();
   });
 }
 

@@ -190,10 +190,10 @@ type TrackingFacts = {
 
 /** A watched container in the inventory, before its last check. */
 export function trackContainer(facts: TrackingFacts, settings: ServiceSettings): UncheckedContainer {
-  const { container, wishes } = facts.watched;
+  const { container, labelSettings } = facts.watched;
   const { id, name, imageId, status, health, createdAtMs, labels } = container;
   const imageLabels = labelsOfImage(facts.image);
-  const { monitorOnly, noPull } = effectiveSettings(settings, wishes);
+  const { monitorOnly, noPull } = effectiveSettings(settings, labelSettings);
   const { image, digest } = imageOf(container, facts);
   const { project, service } = readComposeIdentity(labels) ?? {};
   const icon = iconIn(labels, imageLabels);
@@ -211,8 +211,8 @@ export function trackContainer(facts: TrackingFacts, settings: ServiceSettings):
     self: id === facts.ownId,
     monitorOnly,
     noPull,
-    enabled: wishes.enable ?? !settings.labelEnable,
-    scope: wishes.scope ?? '',
+    enabled: labelSettings.enable ?? !settings.labelEnable,
+    scope: labelSettings.scope ?? '',
     dependsOn: facts.dependsOn,
     labelsInEffect: labelsInEffect(labels, imageLabels),
     settings: labelledSettings(settings, labels, imageLabels),
@@ -270,7 +270,7 @@ function imageOf(
   { image: text, imageId }: ContainerSummary,
   { image, watched }: TrackingFacts,
 ): Pick<TrackedContainer, 'image' | 'digest'> {
-  const read = readContainerReference({ text, originalImage: watched.wishes.originalImage, imageId, image });
+  const read = readContainerReference({ text, originalImage: watched.labelSettings.originalImage, imageId, image });
   const reference = read.kind === 'known' ? read.reference : undefined;
   return {
     image: reference === undefined ? read.text : familiarReference(reference),
@@ -284,7 +284,7 @@ function compare(one: string, other: string): number {
 }
 
 /** The names of the containers that a listed one depends on. */
-export type ListedDependencies = (watched: Pick<WatchedContainer, 'container' | 'wishes'>) => readonly string[];
+export type ListedDependencies = (watched: Pick<WatchedContainer, 'container' | 'labelSettings'>) => readonly string[];
 
 /**
  * Dependencies that a list shows without inspections: by label, by compose, by a shared network. Links, shared volumes
@@ -296,7 +296,7 @@ export function readListedDependencies(
 ): ListedDependencies {
   const linked = new Map(withoutKept(containers).map((container) => [container.id, link(container)]));
   const lookup = createContainerLookup([...linked.values()]);
-  return ({ container, wishes: { dependsOn } }) => {
+  return ({ container, labelSettings: { dependsOn } }) => {
     const ids = dependenciesOf(link(container), lookup, { ...options, dependsOn });
     return ids.flatMap((id) => linked.get(id)?.name ?? []);
   };

@@ -5,7 +5,7 @@ import { median } from './rig/ratios.ts';
 /** A flood of requests from addresses that each send one, at the bound of remembered clients. */
 
 const clients = 100_000;
-const mostRemembered = 65_536;
+const maxRemembered = 65_536;
 const runs = 3;
 
 test('remembering the latest clients in a list, beside a Map', () => {
@@ -24,7 +24,7 @@ function rememberInList(): void {
   const list = createRecencyList<Used>();
   for (let size = 0; size < clients; size += 1) {
     list.moveToEnd({ before: undefined, after: undefined });
-    const oldest = size < mostRemembered ? undefined : list.oldest();
+    const oldest = size < maxRemembered ? undefined : list.oldest();
     if (oldest !== undefined) list.remove(oldest);
   }
 }
@@ -33,7 +33,7 @@ function rememberInMap(): void {
   const map = new Map<number, object>();
   for (let client = 0; client < clients; client += 1) {
     map.set(client, {});
-    const [oldest] = map.size > mostRemembered ? map.keys() : [];
+    const [oldest] = map.size > maxRemembered ? map.keys() : [];
     if (oldest !== undefined) map.delete(oldest);
   }
 }

@@ -170,7 +170,7 @@ export async function startHome(
   containers: readonly HomeContainer[],
   options: WholeServiceOptions = {},
 ): Promise<WholeService> {
-  const service = await startWholeService({ service: { gateWindowMs: 300, gateTimeoutMs: 3000 }, ...options });
+  const service = await startWholeService({ service: { healthWindowMs: 300, healthTimeoutMs: 3000 }, ...options });
   const { store } = service.registry;
   const published = new Map<string, string>();
   for (const one of containers) {

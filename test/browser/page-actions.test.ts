@@ -12,7 +12,7 @@ describeInBrowser('what people do on the page', () => {
   let stage: Stage;
   let page: OpenPage;
   beforeAll(async () => {
-    stage = await startStage(few, { service: { gateWindowMs: 300, gateTimeoutMs: 3000, keepOldMs: 3_600_000 } });
+    stage = await startStage(few, { service: { healthWindowMs: 300, healthTimeoutMs: 3000, keepOldMs: 3_600_000 } });
     await stage.service.ask('/v1/check', { method: 'POST' });
     page = await stage.open();
     await page.locator('#live[data-state="live"]').waitFor();

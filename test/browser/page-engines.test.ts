@@ -16,7 +16,7 @@ describeInBrowser('the page of several engines', () => {
   const closing: (() => unknown)[] = [];
 
   beforeAll(async () => {
-    scene = createFleetScene({ names: ['nas', 'pi'], clock: createSystemClock(), settings: { gateWindowMs: 200 } });
+    scene = createFleetScene({ names: ['nas', 'pi'], clock: createSystemClock(), settings: { healthWindowMs: 200 } });
     for (const name of names) scene.registry.store.publish(`${name}:1`, { version: '1.0.0' });
     for (const engine of ['nas', 'pi']) for (const name of names) await scene.run(engine, name, `${name}:1`);
     scene.registry.store.publish('web:1', { version: '1.0.1' });

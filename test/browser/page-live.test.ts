@@ -213,7 +213,7 @@ describeInBrowser('the place of a row', () => {
 
 describeInBrowser('the page without its service', () => {
   test('says from when the data is, switches actions off, and comes back by itself', async () => {
-    const stage = await startStage(home.slice(0, 6), { service: { gateWindowMs: 2000 } });
+    const stage = await startStage(home.slice(0, 6), { service: { healthWindowMs: 2000 } });
     await stage.service.ask('/v1/check', { method: 'POST' });
     await stage.context.addInitScript(withoutSharedWorker);
     const page = await stage.open();

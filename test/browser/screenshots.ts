@@ -21,7 +21,7 @@ describeInBrowser('the home server', () => {
   const closing = new AbortController();
   beforeAll(async () => {
     mkdirSync(folder, { recursive: true });
-    stage = await startStage(home, { service: { gateWindowMs: 2500, gateTimeoutMs: 5000 } });
+    stage = await startStage(home, { service: { healthWindowMs: 2500, healthTimeoutMs: 5000 } });
     const { store } = stage.service.registry;
     store.misbehave('lscr.io/linuxserver/prowlarr', { kind: 'rate-limited', max: 0, windowMs: 720_000 });
     await stage.service.ask('/v1/check', { method: 'POST' });

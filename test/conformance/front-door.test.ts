@@ -191,7 +191,7 @@ describe('the status', () => {
   });
 
   test('shows the run under way with the phase of its container', async () => {
-    await start({ service: { gateWindowMs: 60_000 } });
+    await start({ service: { healthWindowMs: 60_000 } });
     const { run_id } = (await post('/v1/update?async=true')).json();
     await until(
       async () => (await ask('/v1/status?extra=true')).json().run?.containers[0]?.phase === 'checking health',
@@ -276,7 +276,7 @@ describe('POST /v1/update?dry_run=true', () => {
   });
 
   test('is about the containers that are named, and takes no turn from an update', async () => {
-    await start({ service: { gateWindowMs: 60_000 } });
+    await start({ service: { healthWindowMs: 60_000 } });
     await post('/v1/update?async=true');
     expect((await post('/v1/update?dry_run=true&container=nobody')).json().plan).toEqual([]);
     const phase = async () => (await ask('/v1/status?extra=true')).json().run?.containers[0]?.phase;

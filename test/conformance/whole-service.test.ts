@@ -27,7 +27,7 @@ async function start(options: WholeServiceOptions = {}): Promise<void> {
 
 /** Begins an update of `web`, whose health check lasts until the returned function ends the new container. */
 async function startUpdateWithoutEnd(): Promise<() => Promise<void>> {
-  await start({ service: { gateWindowMs: 3_600_000 } });
+  await start({ service: { healthWindowMs: 3_600_000 } });
   const reader = await followEvents(scene.url, { extra: true });
   readers.push(reader);
   const update = post('/v1/update');
@@ -214,7 +214,7 @@ describe('an update over HTTP', () => {
   });
 
   test('that runs out of time stops where nothing is half done', async () => {
-    await start({ service: { gateWindowMs: 1500 } });
+    await start({ service: { healthWindowMs: 1500 } });
     const reply = await post('/v1/update?timeout=400ms');
     expect(reply.status).toBe(408);
     await until(

@@ -48,7 +48,7 @@ describe('choosing containers', () => {
     const life = stage.live({ settings: { rollingRestart: true } });
     const first = reportOf(life, await life.application.update(everything));
     expect(new Set(Object.values(first.outcomes))).toEqual(new Set(['updated']));
-    expect(mostAtOnce(first.events)).toBe(2);
+    expect(maxAtOnce(first.events)).toBe(2);
     const order = first.events.flatMap((event) => (event.kind === 'update_completed' ? [event.outcome.name] : []));
     expect(order.filter((name) => ['db', 'api', 'web'].includes(name))).toEqual(['db', 'api', 'web']);
     expect(stage.harm()).toEqual([]);
@@ -68,7 +68,7 @@ describe('choosing containers', () => {
 });
 
 /** Containers of one group move together: a group of two counts as two. */
-function mostAtOnce(events: readonly ServiceEvent[]): number {
+function maxAtOnce(events: readonly ServiceEvent[]): number {
   let now = 0;
   let most = 0;
   for (const { kind } of events) {

@@ -157,7 +157,7 @@ describe('whoever waits goes away', () => {
       const limit = new AbortController();
       const act = () => limit.abort();
       const { outcomes, connection, complaints } = await stage.update({
-        settings: { gateWindowMs: 600_000 },
+        settings: { healthWindowMs: 600_000 },
         outside: () => ({ ending: limit.signal }),
         faults: [{ at: 'startContainer', fault: { kind: 'third-party', when: 'after', act } }],
       });

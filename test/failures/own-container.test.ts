@@ -307,7 +307,7 @@ describe('its own container', () => {
     const stage = await setServiceStage({ ...shape, next, good });
     await stage.settle();
     stage.close();
-    expect(stage.mostAtOnce()).toBe(1);
+    expect(stage.maxAtOnce()).toBe(1);
     expect(faultsOfService(stage, { ...shape, next, good })).toEqual([]);
   });
 

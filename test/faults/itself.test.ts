@@ -68,7 +68,7 @@ describe.each(shapes)('an update of its own container: $name', (shape) => {
     expect(told).toEqual([
       shape.good ? 'info: Upkeep itself was updated from 1 to 2' : 'warn: Upkeep itself was not updated from 1 to 2',
     ]);
-    expect(stage.mostAtOnce()).toBe(1);
+    expect(stage.maxAtOnce()).toBe(1);
   });
 
   test('comes last, and once the helper runs the process that made it touches nothing more', async () => {
@@ -91,7 +91,7 @@ describe.each(shapes)('an update of its own container: $name', (shape) => {
         await stage.settle();
         const faults = faultsOfService(stage, shape);
         stage.close();
-        if (stage.mostAtOnce() > 1) faults.push(`${stage.mostAtOnce()} ran at once`);
+        if (stage.maxAtOnce() > 1) faults.push(`${stage.maxAtOnce()} ran at once`);
         if (faults.length > 0) lost.push(`${when} ${call}: ${faults.join('; ')}`);
       }
     }

@@ -1,7 +1,7 @@
 import { isSampled } from '../support/sampled.ts';
 import { describeCampaign } from './rig/describe-campaign.ts';
 import { dataShapes } from './rig/data-shapes.ts';
-import { isBehindGate } from './rig/points.ts';
+import { isBehindHealthCheck } from './rig/points.ts';
 import { shapes } from './rig/shapes.ts';
 
 /** With `short`, for one engine of many: a shape that every engine has. */
@@ -18,7 +18,7 @@ describeCampaign('A', {
   atLeast: 1,
   wanted: ({ call, incident }) =>
     isSampled(call.change, 6) &&
-    (incident.name === 'killed after' || (incident.name === 'killed before' && isBehindGate(call))),
+    (incident.name === 'killed after' || (incident.name === 'killed before' && isBehindHealthCheck(call))),
 });
 
 /** The same with data, where one engine of many has one shape. */

@@ -190,14 +190,14 @@ export const mutations = [
   {
     name: 'stops, starts and removals rest on expected facts',
     file: 'src/domain/transaction/expected-facts.ts',
-    find: `  'policy',\n  'gate',\n]`,
-    replace: `  'policy',\n  'gate',\n  'stop',\n  'start',\n  'remove',\n]`,
+    find: `  'policy',\n  'awaitHealth',\n]`,
+    replace: `  'policy',\n  'awaitHealth',\n  'stop',\n  'start',\n  'remove',\n]`,
   },
   {
     name: 'the mark is removed on expected facts',
     file: 'src/domain/transaction/expected-facts.ts',
-    find: `  'policy',\n  'gate',\n]`,
-    replace: `  'policy',\n  'gate',\n  'unmark',\n]`,
+    find: `  'policy',\n  'awaitHealth',\n]`,
+    replace: `  'policy',\n  'awaitHealth',\n  'unmark',\n]`,
   },
   {
     name: 'facts of an old container that has exited by itself are expected',

@@ -11,7 +11,7 @@ import { createSandboxScene, type SandboxScene } from '../support/scene/sandbox-
 import { faultsIn, setStage, settings as stageSettings, shapes, type Stage, startAgain } from './memory/stage.ts';
 
 const image = 'registry.test/app:stable';
-const settings = { ...defaultSettings, gateWindowMs: 1000, stopTimeoutMs: 1000 };
+const settings = { ...defaultSettings, healthWindowMs: 1000, stopTimeoutMs: 1000 };
 
 /** A running `web` whose tag has moved on, and the plan to update it. */
 async function setScene(
@@ -74,7 +74,7 @@ type Race = {
 
 function race(
   { scene, planned }: Pick<Stage, 'scene' | 'planned'>,
-  { round, withinMs, settings: inForce, oneDies = false }: Race,
+  { round, withinMs, settings: effective, oneDies = false }: Race,
 ): Promise<readonly (readonly ContainerOutcome[])[]> {
   const death: PlannedFault = { at: 1 + ((round * 7) % 16), fault: { kind: 'crash', when: 'during' } };
   const racers = Array.from({ length: 2 + (round % 3) }, async (_, index) => {
@@ -86,7 +86,7 @@ function race(
       }),
     );
     await scene.clock.sleep((round * 131 * index) % withinMs);
-    const run = runTransaction(outside, inForce, planned, { runId: 'race' });
+    const run = runTransaction(outside, effective, planned, { runId: 'race' });
     if (!dies) return run;
     const outcomes = await run.catch(() => []);
     connection.crash();

@@ -74,7 +74,7 @@ export async function fuzzHttpDoor({ seconds, seed, connections }: FuzzOptions):
     for (let each = 0; performance.now() < endMs; each += 1) {
       const [beganMs, waitedBeforeMs] = [performance.now(), waited()];
       const localAddress = `127.0.${1 + (each % 30)}.1`;
-      const signal = AbortSignal.timeout(longestReplyMs);
+      const signal = AbortSignal.timeout(maxReplyMs);
       const reply = await ask(address, pages[each % pages.length] ?? '/livez', { token, localAddress, signal });
       const tookMs = performance.now() - beganMs;
       wallMs.push(tookMs);
@@ -109,7 +109,7 @@ export async function fuzzHttpDoor({ seconds, seed, connections }: FuzzOptions):
 }
 
 /** Timeout of the measuring client; a longer time is a failure. */
-const longestReplyMs = 60_000;
+const maxReplyMs = 60_000;
 
 type Told = { readonly sent: number; readonly replies: Readonly<Record<string, number>> };
 
@@ -154,7 +154,7 @@ async function memoryOf(pid: number, file: string): Promise<Memory> {
   const resident = residentMiB(pid);
   rmSync(file, { force: true });
   process.kill(pid, 'SIGUSR2');
-  const deadlineMs = performance.now() + longestReplyMs;
+  const deadlineMs = performance.now() + maxReplyMs;
   while (!existsSync(file) || readFileSync(file, 'utf8') === '') {
     if (performance.now() > deadlineMs) throw new Error('The service does not report its memory');
     await sleep(10);

@@ -104,7 +104,7 @@ async function createScene(
 async function openMirror(port: number, login: Partial<{ user: string; password: string }>): Promise<Mirror> {
   const topics = new Map<string, string>();
   let wake = (): void => undefined;
-  const hear = ({ topic, payload }: Incoming): void => {
+  const onEvent = ({ topic, payload }: Incoming): void => {
     if (payload === '') topics.delete(topic);
     else topics.set(topic, payload);
     wake();
@@ -118,7 +118,7 @@ async function openMirror(port: number, login: Partial<{ user: string; password:
     ...login,
   };
   const more = { cleanSession: true, secureContext: undefined, skipsVerification: false };
-  const connection = await connectMqtt({ ...broker, ...more }, new AbortController().signal, hear);
+  const connection = await connectMqtt({ ...broker, ...more }, new AbortController().signal, onEvent);
   onTestFinished(() => connection.close());
   await connection.subscribe('#');
   return {

@@ -31,10 +31,10 @@ const stopAndHealth: readonly Manner[] = [
   { name: 'secrets and configs', wish: secretsAndConfigs },
 ];
 
-const cases = stopAndHealth.flatMap((manner) =>
+const cases = stopAndHealth.flatMap((policy) =>
   ['rollback', 'pause', 'continue'].map((action) => ({
-    title: `${manner.name}, on failure ${action}`,
-    manner,
+    title: `${policy.name}, on failure ${action}`,
+    policy,
     action,
   })),
 );
@@ -43,10 +43,10 @@ const cases = stopAndHealth.flatMap((manner) =>
 describeInSwarm('an update of services', {}, (swarm) => {
   test.each(cases.filter((_, number) => isSampled(number, cases.length)).map((one) => [one.title, one] as const))(
     'is proven or taken back, and told as it is (%s)',
-    async (_, { manner, action }) => {
+    async (_, { policy, action }) => {
       const services = [];
       for (const [index, version] of versions.entries()) {
-        const wish = await manner.wish(swarm(), index);
+        const wish = await policy.wish(swarm(), index);
         const deployed = await deploy(swarm(), version.name, catalogue.v1, {
           ...wish,
           ...version.wish,

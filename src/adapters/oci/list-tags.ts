@@ -180,7 +180,7 @@ type ListingCache = {
   readonly note: (place: string, pages: KnownPages) => void;
   readonly forget: (place: string) => void;
   /** Resolves when every write has ended, successfully or not. */
-  readonly settled: () => Promise<unknown>;
+  readonly flush: () => Promise<unknown>;
 };
 
 /**
@@ -210,7 +210,7 @@ export function createListingCache(store?: SharedRecords<StoredListing>): Listin
       written = Promise.all([written, store.append([{ place, pages: kept }])]);
     },
     forget: listings.delete,
-    settled: () => written,
+    flush: () => written,
   };
 }
 

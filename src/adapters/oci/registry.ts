@@ -60,7 +60,7 @@ export function createOciRegistry(options: OciRegistryOptions & StoredListings):
   const readingConfigs = createSingleFlight<RemoteConfig>();
   const inTurn = createTickBatches(requestsInTurn);
 
-  const closeAll = () => Promise.all([close(), listings.settled()]).then(() => undefined);
+  const closeAll = () => Promise.all([close(), listings.flush()]).then(() => undefined);
   const questions = { resolve, listTags, describe, configOf, platformsOf, signaturesOf };
   return { prepare, ...questions, credentialsFor, timeAt, close: closeAll };
 

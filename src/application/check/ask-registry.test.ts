@@ -28,12 +28,12 @@ test.each([
     imageId,
     image: undefined,
     reference: parseImageReference('app:1'),
-    inForce: defaultSettings,
+    effective: defaultSettings,
     failedVersions: [],
     retryFailed: false,
   };
   await clock.run(() =>
-    askRegistries([{ subject, settle: (verdict) => void verdicts.push(verdict) }], optionsOf(outside)),
+    askRegistries([{ subject, setVerdict: (verdict) => void verdicts.push(verdict) }], optionsOf(outside)),
   );
   expect(verdicts).toMatchObject([{ status: 'stale', newest: { platform: { architecture } } }]);
 });
@@ -44,17 +44,17 @@ test('a service of a swarm is asked about for the platform of its nodes, and sta
   for (const tag of ['1.0', '1.1']) registry.store.publish(`${name}:${tag}`, { version: tag, platforms: [arm64] });
   const { outside } = startProcess();
   const verdicts: Verdict[] = [];
-  const inForce = { ...defaultSettings, tagPolicy: { kind: 'minor' } } as const;
+  const effective = { ...defaultSettings, tagPolicy: { kind: 'minor' } } as const;
   const subject = {
     imageId: '',
     image: undefined,
     reference: parseImageReference(`${name}:1.0`),
-    inForce,
+    effective,
     failedVersions: [],
     retryFailed: false,
   };
-  const settle = (verdict: Verdict) => void verdicts.push(verdict);
-  await clock.run(() => askRegistries([{ subject, platform: arm64, settle }], optionsOf(outside)));
+  const setVerdict = (verdict: Verdict) => void verdicts.push(verdict);
+  await clock.run(() => askRegistries([{ subject, platform: arm64, setVerdict }], optionsOf(outside)));
   expect(verdicts).toMatchObject([{ status: 'stale', newest: { platform: arm64 } }]);
   expect(verdicts[0]).not.toHaveProperty('candidate');
   expect(registry.store.listings()).toBe(0);

@@ -126,15 +126,15 @@ export function createJudge(
       notes?.load(),
     ]);
     const services = new Map(listing.services?.services.map((service) => [service.id, service]));
-    const settled = new Map<WatchedContainer, Settled>();
+    const byContainer = new Map<WatchedContainer, Concluded>();
     const find = createCandidateFinder(outside.registry, clock);
     const limit = settings.checkConcurrency;
     const options = { outside, images, tags, cooldownClock, find, limit, signal };
     await askRegistries(watched.flatMap(questionsAbout), options);
     tags.keep();
     for (const one of watched)
-      if (!settled.has(one)) settle(one, unanswered(images.byId(one.container.imageId), signal));
-    const first = watched.flatMap((one) => settled.get(one) ?? []);
+      if (!byContainer.has(one)) setVerdict(one, unanswered(images.byId(one.container.imageId), signal));
+    const first = watched.flatMap((one) => byContainer.get(one) ?? []);
     const late = first.filter(awaitsNotes).flatMap(({ checked: { notesAt = [] } }) => notesAt);
     if (notes !== undefined && late.length > 0) await notes.readNow(late, signal).catch(() => undefined);
     const judged = first.map(judgeAgain);
@@ -163,9 +163,11 @@ export function createJudge(
       const subject = subjectOf(one);
       const verdict =
         'status' in subject ? subject : refuseUnproven(outside, subject, judgeWithoutRegistry(subject, images));
-      if (verdict !== undefined) settle(one, verdict);
+      if (verdict !== undefined) setVerdict(one, verdict);
       if ('status' in subject || verdict !== undefined) return [];
-      return [{ subject, instead: (newest) => insteadOf(one, newest), settle: (answer) => settle(one, answer) }];
+      return [
+        { subject, instead: (newest) => insteadOf(one, newest), setVerdict: (answer) => setVerdict(one, answer) },
+      ];
     }
 
     /** One question for each platform of the nodes. The last answer settles the verdict. */
@@ -177,18 +179,18 @@ export function createJudge(
       const alone = judgeServiceAlone(service);
       const image = readServiceImage(service.image, service.labels);
       if (alone !== undefined || image.kind !== 'tagged') {
-        if (alone !== undefined) settle(one, alone);
+        if (alone !== undefined) setVerdict(one, alone);
         return [];
       }
-      const inForce = effectiveSettings(settings, one.wishes);
-      const fault = faultOfLabels(one.wishes, inForce);
+      const effective = effectiveSettings(settings, one.labelSettings);
+      const fault = faultOfLabels(one.labelSettings, effective);
       if (fault !== undefined) {
-        settle(one, unknownVerdict(fault, { image: undefined }));
+        setVerdict(one, unknownVerdict(fault, { image: undefined }));
         return [];
       }
       const own = failures.filter(({ serviceId }) => serviceId === service.id);
       const subject = subjectOfService(image, own, {
-        inForce: ignoresCooldown ? { ...inForce, cooldownMs: 0 } : inForce,
+        effective: ignoresCooldown ? { ...effective, cooldownMs: 0 } : effective,
         retryFailed,
         ...(isAsked && { ignoresMonitorOnly: true }),
       });
@@ -197,22 +199,22 @@ export function createJudge(
       return platforms.map((platform) => ({
         subject,
         platform,
-        settle: (verdict) => {
+        setVerdict: (verdict) => {
           verdicts.push(verdict);
           if (verdicts.length < platforms.length) return;
           const joined = joinVerdicts(service, image, verdicts, { failures: own, retryFailed });
-          settle(one, heldByLabel(joined, service, settings));
+          setVerdict(one, heldByLabel(joined, service, settings));
         },
       }));
     }
 
     /** The facts about a container that its verdict needs, or a verdict without a registry request. */
-    function subjectOf({ container, wishes }: WatchedContainer): CheckSubject | Verdict {
+    function subjectOf({ container, labelSettings }: WatchedContainer): CheckSubject | Verdict {
       const { id, name, imageId } = container;
       const image = images.byId(imageId);
       const read = references.get(id);
-      const inForce = effectiveSettings(settings, wishes);
-      const fault = faultOfLabels(wishes, inForce);
+      const effective = effectiveSettings(settings, labelSettings);
+      const fault = faultOfLabels(labelSettings, effective);
       if (fault !== undefined) return unknownVerdict(fault, { image });
       // Its own settings may forbid the update, and cannot be distinguished from the image's.
       if (image?.isConfigUnknown) return unknownVerdict(unknownConfig(image), { image });
@@ -229,13 +231,13 @@ export function createJudge(
       const { reference, isNamedByLabel = false } = read;
       // The container's own label names the image to move to, whatever runs now.
       const isKnownSource = isNamedByLabel || wasPulled(container, images, reference);
-      const isFromRegistry = wishes.fromRegistry ?? (isKnownSource || undefined);
+      const isFromRegistry = labelSettings.fromRegistry ?? (isKnownSource || undefined);
       return {
         imageId,
         image,
         reference,
         isNamedByLabel,
-        inForce,
+        effective,
         ...defined({ isFromRegistry }),
         ...(ignoresCooldown && { ignoresCooldown }),
         ...(isAsked && { ignoresMonitorOnly: true }),
@@ -244,13 +246,13 @@ export function createJudge(
       };
     }
 
-    function describe({ container, wishes }: WatchedContainer, verdict: Verdict): CheckedContainer {
+    function describe({ container, labelSettings }: WatchedContainer, verdict: Verdict): CheckedContainer {
       const isService = services.has(container.id);
       const kind = isService ? ('service' as const) : settings.swarm ? ('container' as const) : undefined;
-      const { noPull: isPullOff, releaseNotes } = effectiveSettings(settings, wishes);
+      const { noPull: isPullOff, releaseNotes } = effectiveSettings(settings, labelSettings);
       const noPull = isPullOff && !isService;
-      const own = { isOn: releaseNotes, source: wishes.source, tagForm: wishes.sourceTag };
-      const isCanary = wishes.canary === true || undefined;
+      const own = { isOn: releaseNotes, source: labelSettings.source, tagForm: labelSettings.sourceTag };
+      const isCanary = labelSettings.canary === true || undefined;
       const facts = { kind, isCanary, read: references.get(container.id), verdict, noPull };
       const wanted = notes && { ...own, hosts: notes.hosts };
       return unlessOwnWay(describeChecked(container, { ...facts, images, nowMs: clock.nowMs(), notes: wanted }));
@@ -285,8 +287,8 @@ export function createJudge(
     }
 
     /** Adds to a verdict the reasons to wait. A stale container is announced by `conclude`. */
-    function settle(one: WatchedContainer, verdict: Verdict): void {
-      const { approve: approval, window } = effectiveSettings(settings, one.wishes);
+    function setVerdict(one: WatchedContainer, verdict: Verdict): void {
+      const { approve: approval, window } = effectiveSettings(settings, one.labelSettings);
       const nowMs = clock.nowMs();
       const judged = describe(one, verdict);
       const lifted = {
@@ -296,19 +298,19 @@ export function createJudge(
       const checked = holdBack.judge(inWave(judged), lifted, decided, nowMs);
       const usual = inUsualWave({ ...judged, ...heldOtherwise(verdict) });
       const both = { checked, asScheduled: holdBack.judge(usual, { approval, window }, decided, nowMs) };
-      settled.set(one, both);
+      byContainer.set(one, both);
       if (checked.status !== 'stale' && !awaitsNotes(both)) announce(both);
     }
 
     /** An update waits a little for the notes that decide on it; a check never does. */
-    function awaitsNotes({ checked, asScheduled }: Settled): boolean {
+    function awaitsNotes({ checked, asScheduled }: Concluded): boolean {
       const isHeld = checked.hold === 'notes' || asScheduled.hold === 'notes' || checked.holdBecause === 'unread';
       const isTried = checked.notes?.readAtMs !== undefined || checked.notes?.error !== undefined;
       return order.applyCooldown && isHeld && !isTried;
     }
 
     /** Judges such a verdict again, after its notes were read or in vain. */
-    function judgeAgain(one: Settled): Settled {
+    function judgeAgain(one: Concluded): Concluded {
       if (!awaitsNotes(one)) return one;
       const nowMs = clock.nowMs();
       const again = (each: CheckedContainer) => holdBack.again(each, decided, nowMs);
@@ -337,7 +339,7 @@ export function createJudge(
      * Announces a stale container. With the reason why the plan of its update refuses it, it is held back, so that no
      * list promises what an update refuses.
      */
-    function conclude(one: Settled, refusal: Parameters<typeof refused>[1] | undefined): Settled {
+    function conclude(one: Concluded, refusal: Parameters<typeof refused>[1] | undefined): Concluded {
       if (one.checked.status !== 'stale') return one;
       const concluded =
         refusal === undefined
@@ -348,7 +350,7 @@ export function createJudge(
     }
 
     /** The end of a dry run tells nothing about its containers. */
-    function announce({ checked, asScheduled }: Settled): void {
+    function announce({ checked, asScheduled }: Concluded): void {
       const shown = order.isDryRun === true ? asScheduled : checked;
       if (order.isDryRun === true && signal?.aborted === true && shown.status === 'unknown') return;
       const { name: container, kind: entryKind, image, status, reason, error } = shown;
@@ -360,7 +362,7 @@ export function createJudge(
 
 const nothingWaits: Approval = { from: 'never', breaking: false, unread: false };
 
-type Settled = {
+type Concluded = {
   readonly checked: CheckedContainer;
   /** The verdict of a scheduled run, without the exceptions of this order. */
   readonly asScheduled: CheckedContainer;
@@ -399,14 +401,14 @@ function unknownConfig({ configFault }: ImageSummary): string {
 
 /** Why the labels of a container hold its updates back: its owner meant a restriction, and it cannot be read. */
 function faultOfLabels(
-  wishes: WatchedContainer['wishes'],
+  labelSettings: WatchedContainer['labelSettings'],
   { tagPolicy, tagInclude, tagExclude }: Pick<ServiceSettings, 'tagPolicy' | 'tagInclude' | 'tagExclude'>,
 ): string | undefined {
   const named = { policy: tagPolicy, 'tag-include': tagInclude, 'tag-exclude': tagExclude };
   for (const [name, rule] of Object.entries(named))
     if (rule.kind === 'unreadable')
       return `Cannot read the label ${name} with ${quoted(rule.text, 100)}: ${rule.fault}`;
-  return wishes.faults[0];
+  return labelSettings.faults[0];
 }
 
 /** The verdict on a container whose questions were not answered before the end of the check. */

@@ -162,10 +162,10 @@ type DescribeFacts = {
   readonly images: ImageIndex;
   readonly nowMs: number;
   /** Absent: nobody reads release notes. */
-  readonly notes?: NotesWishes | undefined;
+  readonly notes?: NotesSettings | undefined;
 };
 
-type NotesWishes = {
+type NotesSettings = {
   readonly isOn: boolean;
   readonly hosts: ReadonlyMap<string, ForgeKind>;
   /** Labels of the container. */
@@ -205,7 +205,7 @@ function versionsOf(
   image: string,
   verdict: Verdict,
   images: ImageIndex,
-  notes: NotesWishes | undefined,
+  notes: NotesSettings | undefined,
 ): ImageVersions & Pick<CheckedContainer, 'notesAt'> {
   const running = versionFactsOf(images.byId(imageId), { image, digest: verdict.digest ?? imageId });
   const { status, latestDigest, latestImageId, newest, candidate } = verdict;
@@ -228,7 +228,7 @@ function versionsOf(
 }
 
 function notesOf(
-  { isOn, hosts, source: address, tagForm }: NotesWishes,
+  { isOn, hosts, source: address, tagForm }: NotesSettings,
   newer: SourceFacts,
   { image, ...versions }: ReturnType<typeof versionsBetween> & { readonly image: string },
 ): NotesSubject {
@@ -298,14 +298,16 @@ export async function withComposeStates(
   signal: AbortSignal | undefined,
 ): Promise<(one: CheckedContainer) => CheckedContainer> {
   if (composeFiles === undefined) return (one) => one;
-  const summaries = new Map(watched.map(({ container, wishes }) => [container.id, { container, wishes }]));
+  const summaries = new Map(
+    watched.map(({ container, labelSettings }) => [container.id, { container, labelSettings }]),
+  );
   const asked = checked.flatMap((one) => {
-    const { container, wishes } = summaries.get(one.id) ?? {};
+    const { container, labelSettings } = summaries.get(one.id) ?? {};
     const identity = isContainer(one) && container ? readComposeIdentity(container.labels) : undefined;
     // One that `compose run` made is not of the service.
     if (container === undefined || identity === undefined || identity.oneOff) return [];
     const { name, labels } = container;
-    const isWritten = composeFiles.write !== undefined && wishes?.composeFiles !== false;
+    const isWritten = composeFiles.write !== undefined && labelSettings?.composeFiles !== false;
     const claim = { container: name, labels: isWritten ? labelsInEffect(labels, labelsOf(container)) : {} };
     return [{ one, identity, ...(isWritten && { claim }) }];
   });

@@ -31,7 +31,7 @@ function start(
   decisions?: SharedRecords<DecisionRecord>,
 ) {
   const { outside, complaints } = scene.startProcess();
-  const all = { ...defaultSettings, gateWindowMs: 1000, ...settings };
+  const all = { ...defaultSettings, healthWindowMs: 1000, ...settings };
   return { application: createApplication(outside, all, decisions && { decisions }), complaints };
 }
 
@@ -213,7 +213,7 @@ describe('a skip', () => {
           ? outside.registry.listTags(...asked)
           : Promise.reject(new ServiceError('registry-rate-limited', 'too many requests')),
     };
-    const application = createApplication({ ...outside, registry }, { ...defaultSettings, gateWindowMs: 1000 });
+    const application = createApplication({ ...outside, registry }, { ...defaultSettings, healthWindowMs: 1000 });
     await application.check(everything);
     await decide(application, 'skip', 'web');
     release(scene, 'web', '1.1');
@@ -291,7 +291,7 @@ describe('a cooldown', () => {
           ? outside.registry.resolve(reference, signal)
           : Promise.reject(new ServiceError('registry-rate-limited', 'too many requests')),
     };
-    const settings = { ...defaultSettings, gateWindowMs: 1000, cooldownMs: 48 * hourMs };
+    const settings = { ...defaultSettings, healthWindowMs: 1000, cooldownMs: 48 * hourMs };
     const application = createApplication({ ...outside, registry }, settings);
     await application.update(full);
     scene.registry.store.publish('web:2', { version: '2', createdAtMs: scene.clock.nowMs() - 500 * hourMs });
@@ -425,7 +425,7 @@ describe('a window', () => {
     const scene = createSandboxScene();
     for (const name of ['one', 'two']) await run(scene, name);
     for (const name of ['one', 'two']) release(scene, name);
-    const { application } = start(scene, { ...at('00:00-00:10'), rollingRestart: true, gateWindowMs: 11 * 60_000 });
+    const { application } = start(scene, { ...at('00:00-00:10'), rollingRestart: true, healthWindowMs: 11 * 60_000 });
     const session = await application.update(full);
     expect(Object.values(outcomes(session)).toSorted()).toEqual(['deferred', 'updated']);
   });

@@ -30,7 +30,7 @@ async function begin(): Promise<Life> {
   release('0', clock.nowMs() - 30 * day);
   await sandbox.engine.pullImage({ reference: image });
   sandbox.control.runContainer('web', { Image: image });
-  const settings = { ...defaultSettings, gateWindowMs: 1000, cooldownMs: 3 * day };
+  const settings = { ...defaultSettings, healthWindowMs: 1000, cooldownMs: 3 * day };
   const application = createApplication(scene.startProcess().outside, settings);
   return {
     scene,

@@ -223,7 +223,7 @@ export type CandidateSearch = {
 
 /** Judges a container whose policy lets it move to other tags; `own` is the verdict on the digest of its own tag. */
 export async function judgeHigherTags(subject: CheckSubject, own: Verdict, search: CandidateSearch): Promise<Verdict> {
-  const { tagPolicy: policy } = subject.inForce;
+  const { tagPolicy: policy } = subject.effective;
   if (policy.kind === 'digest') return own;
   if (subject.isNamedByLabel)
     return withRemark(own, 'a label names its image, so that only the digest of that tag is followed');
@@ -236,7 +236,7 @@ export async function judgeHigherTags(subject: CheckSubject, own: Verdict, searc
 
 type Rules = Pick<Parameters<FindCandidate>[0], 'policy' | 'include' | 'exclude'>;
 
-function readRules({ inForce: { tagPolicy, tagInclude, tagExclude } }: CheckSubject): Rules {
+function readRules({ effective: { tagPolicy, tagInclude, tagExclude } }: CheckSubject): Rules {
   return {
     // `faultOfLabels` ends a check before.
     policy: tagPolicy.kind === 'unreadable' ? { kind: 'digest' } : tagPolicy,
@@ -269,7 +269,7 @@ async function judgeBest(subject: CheckSubject, rules: Rules, search: CandidateS
     tags.noteHighest(key, tag);
   };
   const highest = { highestBefore: tags.highest(key), noteHighest };
-  const isDelayed = subject.inForce.cooldownMs > 0;
+  const isDelayed = subject.effective.cooldownMs > 0;
   const { reference, image } = subject;
   const question = { reference, platform, builtAtMs: image?.createdAtMs, ...rules, judge };
   const answer = await find({ ...question, ...(isDelayed && highest) }, signal);
@@ -289,7 +289,7 @@ async function judgeBest(subject: CheckSubject, rules: Rules, search: CandidateS
 }
 
 /** Containers with equal keys have the same candidates. */
-function keyOf({ reference, inForce: { tagPolicy, tagInclude, tagExclude } }: CheckSubject): string {
+function keyOf({ reference, effective: { tagPolicy, tagInclude, tagExclude } }: CheckSubject): string {
   const texts = [tagPolicy, tagInclude, tagExclude].map((rule) => ('text' in rule ? rule.text : rule.kind));
   return JSON.stringify([formatReference(reference), ...texts]);
 }
@@ -300,7 +300,7 @@ async function judgeFound(
   platform: Platform,
   { outside, images, tags, cooldownClock, signal }: CandidateSearch,
 ): Promise<Verdict> {
-  const { cooldownMs } = subject.inForce;
+  const { cooldownMs } = subject.effective;
   const now = cooldownClock(reference, cooldownMs);
   const seen = cooldownMs === 0 ? [] : tags.see(formatReference(reference), digest, { now, cooldownMs, isNew });
   const sighting = seen.at(-1) ?? justSeen(digest, now);
@@ -354,7 +354,7 @@ export type TagSightings = {
   /** Begins to write the sightings since the last call. */
   readonly keep: () => void;
   /** Resolves when every write has ended, successfully or not. */
-  readonly settled: () => Promise<unknown>;
+  readonly flush: () => Promise<unknown>;
 };
 
 type KeptTags = { readonly clock: Clock; readonly store: SharedRecords<SeenTag> | undefined };
@@ -407,6 +407,6 @@ export function createTagSightings({ clock, store }: KeptTags): TagSightings {
       if (store !== undefined && records.length > 0) written = Promise.all([written, store.append(records)]);
       moved.clear();
     },
-    settled: () => written,
+    flush: () => written,
   };
 }

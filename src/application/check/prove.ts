@@ -46,7 +46,7 @@ export function createProve(world: ReadOnlyOutside, settings: ServiceSettings, k
     const inUpdate = new Set(selected.listing.containers.map(({ name }) => parseTransactionName(name)?.name));
     const stopped = selected.watched.flatMap((watched): AskedContainer[] => {
       const { id, name, image, imageId } = watched.container;
-      const { monitorOnly, noPull } = effectiveSettings(settings, watched.wishes);
+      const { monitorOnly, noPull } = effectiveSettings(settings, watched.labelSettings);
       if (isUpdated(watched) || monitorOnly || noPull) return [];
       const text = imageIn(selected.references.get(id), image);
       return [{ ...unchecked, id, name, image: text, imageId, isUpdated: inUpdate.has(name) }];

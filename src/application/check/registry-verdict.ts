@@ -28,7 +28,7 @@ export type Question = {
   readonly platform?: Platform;
   /** The digest to apply in place of the newest one, if there is such. Absent: the newest one is applied. */
   readonly instead?: (newest: Verdict) => Digest | undefined;
-  readonly settle: (verdict: Verdict) => void;
+  readonly setVerdict: (verdict: Verdict) => void;
 };
 
 type AskOptions = Omit<CandidateSearch, 'platformOf'> & {
@@ -75,7 +75,7 @@ export async function askRegistries(questions: readonly Question[], options: Ask
     );
     for (const [question, own] of await judgeOwnTag(reference, group, describe)) {
       const verdict = await conclude(question, own, describe);
-      if (verdict !== undefined) question.settle(verdict);
+      if (verdict !== undefined) question.setVerdict(verdict);
     }
   });
 
@@ -90,7 +90,7 @@ export async function askRegistries(questions: readonly Question[], options: Ask
       return verdicts;
     }
     const nowMs = clock.nowMs();
-    const cooldownMs = Math.max(...group.map(({ subject }) => subject.inForce.cooldownMs));
+    const cooldownMs = Math.max(...group.map(({ subject }) => subject.effective.cooldownMs));
     const now = cooldownClock(reference, cooldownMs);
     const seen = cooldownMs === 0 ? [] : tags.see(formatReference(reference), digest, { now, cooldownMs });
     const sighting = seen.at(-1) ?? justSeen(digest, now);
@@ -126,7 +126,7 @@ export async function askRegistries(questions: readonly Question[], options: Ask
     // A higher tag of a stranger is a stranger's too.
     if (own.status === 'local') return own;
     const signed = await requireSignature(outside, subject, own, signal).catch(orFailure);
-    if (own.status === 'unknown' && subject.inForce.tagPolicy.kind !== 'digest') {
+    if (own.status === 'unknown' && subject.effective.tagPolicy.kind !== 'digest') {
       // Its own tag is not in the registry, so nothing has shown yet that its image is.
       const refused = await refuseStranger(subject, describe).catch(orFailure);
       if (refused !== undefined) return refused;
@@ -186,7 +186,7 @@ export async function askRegistries(questions: readonly Question[], options: Ask
   ): Promise<Verdict> {
     if (held.eligibleAtMs === undefined) return held;
     const since = seenSince(subject, seen);
-    const due = eligibleOlderDigests(since ?? seen, subject.inForce.cooldownMs, now.monotonicMs).slice(0, maxTries);
+    const due = eligibleOlderDigests(since ?? seen, subject.effective.cooldownMs, now.monotonicMs).slice(0, maxTries);
     const isOrderKnown = since !== undefined || due.length === 0;
     const own = isOrderKnown ? undefined : await engine.inspectImage(subject.imageId, signal);
     const order = isOrderKnown ? 'known' : { ownCreatedAtMs: own?.createdAtMs };
@@ -212,17 +212,17 @@ export async function askRegistries(questions: readonly Question[], options: Ask
     digest: Digest,
     describe: Describer,
   ): Promise<Verdict> {
-    const { reference, inForce } = subject;
+    const { reference, effective } = subject;
     const platform = await platformOf(subject.imageId);
-    const now = cooldownClock(reference, inForce.cooldownMs);
+    const now = cooldownClock(reference, effective.cooldownMs);
     const latest = await describe(digest, platform).catch(undefinedIfDeleted);
     if (latest === undefined) return heldByWave(newest, 'but the registry no longer has the version of earlier waves');
     const sighting = tags.of(formatReference(reference)).findLast((one) => one.digest === digest);
     const age = ageOf(sighting ?? justSeen(digest, now), latest.createdAtMs, now);
     const content = { latest, own: undefined, platform, nowMs: clock.nowMs(), age };
     // If the newest version is past its cooldown, an earlier one is, too.
-    const cooldownMs = newest.insteadDigest === undefined ? 0 : inForce.cooldownMs;
-    const judged = judgeContent({ ...subject, inForce: { ...inForce, cooldownMs } }, content, images);
+    const cooldownMs = newest.insteadDigest === undefined ? 0 : effective.cooldownMs;
+    const judged = judgeContent({ ...subject, effective: { ...effective, cooldownMs } }, content, images);
     const { status, reason, hold, eligibleAtMs, failedVersion } = judged;
     if (status === 'held') return { ...newest, status, reason, eligibleAtMs, failedVersion, ...(hold && { hold }) };
     if (status === 'fresh') return heldByWave(newest, 'and earlier waves run the same version as this container');

@@ -30,7 +30,7 @@ export async function requireSignature(
   const digest = verdict.insteadDigest ?? verdict.latestDigest;
   const { reference = subject.reference } = verdict.candidate ?? {};
   const image = [verdict.instead, verdict.newest].find((one) => one !== undefined && one.digest === digest);
-  const judged = await verifyImage(outside, subject.inForce, { reference, digest, image }, signal);
+  const judged = await verifyImage(outside, subject.effective, { reference, digest, image }, signal);
   if (judged.kind === 'unsigned') return unsigned(verdict, judged.why);
   return judged.kind === 'signed' ? { ...verdict, verified: judged.verified } : verdict;
 }
@@ -54,11 +54,11 @@ type Judged =
  */
 export async function verifyImage(
   outside: Signed,
-  inForce: SignatureSettings,
+  effective: SignatureSettings,
   { reference, digest, image }: ImageToPull,
   signal: AbortSignal | undefined,
 ): Promise<Judged> {
-  const needed = neededSignature(inForce, outside.verificationKeys ?? []);
+  const needed = neededSignature(effective, outside.verificationKeys ?? []);
   if (needed === undefined) return { kind: 'unneeded' };
   if (digest === undefined || image?.digest !== digest)
     return { kind: 'unsigned', why: notSigned(needed.names, 'its digest is not known') };
@@ -71,11 +71,11 @@ export async function verifyImage(
 /** Why the image of that digest is not signed, whatever the index that names it: see `verifyImage`. */
 export async function whyUnsigned(
   outside: Signed,
-  inForce: SignatureSettings,
+  effective: SignatureSettings,
   { reference, digest }: { readonly reference: ImageReference; readonly digest: Digest },
   signal: AbortSignal | undefined,
 ): Promise<string | undefined> {
-  const needed = neededSignature(inForce, outside.verificationKeys ?? []);
+  const needed = neededSignature(effective, outside.verificationKeys ?? []);
   if (needed === undefined) return undefined;
   const found = await findSigned(outside, needed, { reference, digests: [digest] }, signal);
   return 'why' in found ? notSigned(needed.names, found.why) : undefined;
@@ -110,18 +110,18 @@ async function findSigned(
 /** Like `requireSignature`, for a verdict without a registry request: no signature can be read. */
 export function refuseUnproven(
   { verificationKeys = [] }: Signed,
-  { inForce }: CheckSubject,
+  { effective }: CheckSubject,
   verdict: Verdict | undefined,
 ): Verdict | undefined {
-  const needed = neededSignature(inForce, verificationKeys);
+  const needed = neededSignature(effective, verificationKeys);
   if (verdict?.status !== 'stale' || needed === undefined) return verdict;
   const why = needed.fault ?? 'no registry may be asked for signatures, because no-pull is on';
   return unsigned(verdict, notSigned(needed.names, why));
 }
 
 /** Whether a new image needs a signature. */
-export function needsSignature(inForce: SignatureSettings, given: Signed['verificationKeys']): boolean {
-  return neededSignature(inForce, given ?? []) !== undefined;
+export function needsSignature(effective: SignatureSettings, given: Signed['verificationKeys']): boolean {
+  return neededSignature(effective, given ?? []) !== undefined;
 }
 
 type NeededSignature = Pick<SignatureQuestion, 'annotations' | 'identities'> & {

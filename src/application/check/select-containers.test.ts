@@ -8,7 +8,7 @@ test('matching ends with an error once it has taken too long, whatever is matche
   const clock = createFakeClock();
   const watched = Array.from({ length: 10 }, (_, index) => ({
     container: containerSummary(`web-${index}`),
-    wishes: {} as never,
+    labelSettings: {} as never,
     warnings: [],
   }));
   const filters = [

@@ -118,7 +118,7 @@ function announced(named: readonly WatchedContainer[], services: ReadonlySet<str
     entryKeyOf({ name, kind: services.has(id) ? 'service' : undefined });
   const names = named.map(keyOf);
   const labelled = named.flatMap((one) => {
-    const { notify } = one.wishes;
+    const { notify } = one.labelSettings;
     return notify === undefined ? [] : [[keyOf(one), notify] as const];
   });
   return { names, ...(labelled.length > 0 && { recipients: Object.fromEntries(labelled) }) };
@@ -188,7 +188,7 @@ function createReferenceReader({ engine }: Pick<ReadOnlyOutside, 'engine'>): Ref
     for (const id of inspected.keys()) if (!present.has(id)) inspected.delete(id);
     const references = new Map<string, ReadReference>();
     let isOutdated = false;
-    await mapConcurrently(watched, inspectionsAtOnce, async ({ container, wishes }) => {
+    await mapConcurrently(watched, inspectionsAtOnce, async ({ container, labelSettings }) => {
       const { id, image: listed, imageId } = container;
       try {
         const text = await textOf(container, signal);
@@ -197,7 +197,7 @@ function createReferenceReader({ engine }: Pick<ReadOnlyOutside, 'engine'>): Ref
           references.set(id, { kind: 'unknown', text: listed, reason: 'Removed during the check' });
           return;
         }
-        const source = { text, originalImage: wishes.originalImage, imageId, image: images.byId(imageId) };
+        const source = { text, originalImage: labelSettings.originalImage, imageId, image: images.byId(imageId) };
         references.set(id, readContainerReference(source));
       } catch (error) {
         references.set(id, { kind: 'failed', text: listed, error });

@@ -6,7 +6,7 @@ import type { Application } from '../application.ts';
 import { createApplication } from '../create-application.ts';
 
 const everything = { images: [], containers: [] } as const;
-const settings = { ...defaultSettings, gateWindowMs: 1000, updateAutoRemove: true };
+const settings = { ...defaultSettings, healthWindowMs: 1000, updateAutoRemove: true };
 
 const attempts: Readonly<Record<string, (application: Application) => Promise<unknown>>> = {
   'an update': (application) => application.update({ trigger: 'command', ...everything }),

@@ -6,7 +6,7 @@ import { createApplication } from '../create-application.ts';
 
 const settings: ServiceSettings = {
   ...defaultSettings,
-  gateWindowMs: 1000,
+  healthWindowMs: 1000,
   stopTimeoutMs: 1000,
   keepOldMs: 3_600_000,
 };

@@ -9,7 +9,7 @@ import type { Application } from '../application.ts';
 import { createApplication } from '../create-application.ts';
 
 const hourMs = 3_600_000;
-const settings: ServiceSettings = { ...defaultSettings, gateWindowMs: 1000, stopTimeoutMs: 1000, keepOldMs: hourMs };
+const settings: ServiceSettings = { ...defaultSettings, healthWindowMs: 1000, stopTimeoutMs: 1000, keepOldMs: hourMs };
 const HostConfig = { RestartPolicy: { Name: 'unless-stopped', MaximumRetryCount: 0 }, Binds: ['kept:/data'] };
 
 type Scene = { readonly scene: SandboxScene; readonly id: string };
@@ -186,7 +186,7 @@ describe('a rollback to what was kept', () => {
     const { scene } = await staleScene(undefined, {}, { exitsAfterMs: 20_000, exitCode: 6 });
     await update(scene);
     const { containers } = await as(scene, (application) => application.rollBack(['web']), {
-      chosen: { ...settings, gateWindowMs: 60_000 },
+      chosen: { ...settings, healthWindowMs: 60_000 },
     });
     const reason = 'the old container is back, but it was restarted';
     expect(containers).toMatchObject([{ outcome: 'failed', reason }]);

@@ -58,7 +58,7 @@ test('an image that someone takes the tag from during its update keeps a name, a
       return outside.engine.renameContainer(id, name);
     },
   };
-  const application = createApplication({ ...outside, engine }, { ...defaultSettings, gateWindowMs: 0 });
+  const application = createApplication({ ...outside, engine }, { ...defaultSettings, healthWindowMs: 0 });
   const { containers } = await scene.clock.run(() => application.update(everything));
   expect(containers.map(({ outcome }) => outcome)).toEqual(['updated']);
   const image = await scene.sandbox.engine.inspectImage(taken[0] ?? '');

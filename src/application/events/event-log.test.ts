@@ -15,8 +15,8 @@ function createLog(maxEvents?: number) {
 describe('createEventLog()', () => {
   test('numbers what happens, from 1', () => {
     const log = createLog();
-    log.hear(skipped(5));
-    log.hear(skipped(6));
+    log.onEvent(skipped(5));
+    log.onEvent(skipped(6));
     expect(log.since(0)).toEqual([
       { kind: 'scan_skipped', id: 1, event: skipped(5) },
       { kind: 'scan_skipped', id: 2, event: skipped(6) },
@@ -25,8 +25,8 @@ describe('createEventLog()', () => {
 
   test('passes over the steps on the way', () => {
     const log = createLog();
-    log.hear({ kind: 'containers_selected', runId: 'r', names: ['a'] });
-    log.hear({ kind: 'phase_entered', runId: 'r', container: 'a', phase: 'pulling' });
+    log.onEvent({ kind: 'containers_selected', runId: 'r', names: ['a'] });
+    log.onEvent({ kind: 'phase_entered', runId: 'r', container: 'a', phase: 'pulling' });
     expect(log.since(0)).toEqual([]);
   });
 
@@ -36,12 +36,12 @@ describe('createEventLog()', () => {
     log.subscribe(({ kind }) => heard.push(kind));
     const leave = log.subscribeToSteps(({ kind }) => heard.push(kind));
     const step = { kind: 'phase_entered', runId: 'r', container: 'a', phase: 'pulling' } as const;
-    log.hear(step);
-    log.hear(skipped(1));
-    log.hear({ kind: 'containers_selected', runId: 'r', names: ['a'] });
-    log.hear({ ...step, phase: 'stopping' });
+    log.onEvent(step);
+    log.onEvent(skipped(1));
+    log.onEvent({ kind: 'containers_selected', runId: 'r', names: ['a'] });
+    log.onEvent({ ...step, phase: 'stopping' });
     leave();
-    log.hear(step);
+    log.onEvent(step);
     expect(heard).toEqual(['phase_entered', 'scan_skipped', 'phase_entered']);
     expect(log.since(0)).toHaveLength(1);
   });
@@ -51,8 +51,8 @@ describe('createEventLog()', () => {
     const outcome = containerOutcome('web', { outcome: 'rolled_back', reason: 'it crashed', log: 'x'.repeat(65_536) });
     const counts = { scanned: 1, updated: 0, failed: 1, restarted: 0, skipped: 0 };
     const run = { runId: 'r', purpose: 'update', ...counts, session: session([outcome]), atMs: 1 } as const;
-    log.hear({ kind: 'update_failed', runId: 'r', outcome, atMs: 1 });
-    log.hear({ kind: 'scan_completed', ...run });
+    log.onEvent({ kind: 'update_failed', runId: 'r', outcome, atMs: 1 });
+    log.onEvent({ kind: 'scan_completed', ...run });
     expect(JSON.stringify(log.since(0)).length).toBeLessThan(2000);
     expect(log.since(0).map(({ event }) => event)).toMatchObject([
       { outcome: { name: 'web', outcome: 'rolled_back', reason: 'it crashed' } },
@@ -67,9 +67,9 @@ describe('createEventLog()', () => {
       throw new Error('boom');
     });
     const leave = log.subscribe(({ id }) => heard.push(id));
-    log.hear(skipped(1));
+    log.onEvent(skipped(1));
     leave();
-    log.hear(skipped(2));
+    log.onEvent(skipped(2));
     expect(heard).toEqual([1]);
     expect(log.complaints).toHaveLength(2);
   });
@@ -77,12 +77,12 @@ describe('createEventLog()', () => {
   test('gives back exactly what came after an id', () => {
     const room = fc.integer({ min: 1, max: 20 });
     fc.assert(
-      fc.property(room, fc.nat({ max: 60 }), fc.integer({ min: -1, max: 70 }), (mostEvents, count, id) => {
-        const log = createLog(mostEvents);
+      fc.property(room, fc.nat({ max: 60 }), fc.integer({ min: -1, max: 70 }), (maxEvents, count, id) => {
+        const log = createLog(maxEvents);
         const all = Array.from({ length: count }, (_, index) => index + 1);
-        for (const atMs of all) log.hear(skipped(atMs));
+        for (const atMs of all) log.onEvent(skipped(atMs));
         const wanted = all.filter((each) => each > id);
-        const kept = all.slice(-mostEvents);
+        const kept = all.slice(-maxEvents);
         expect(log.since(id).map((event) => event.id)).toEqual(wanted.filter((each) => kept.includes(each)));
       }),
     );

@@ -32,14 +32,14 @@ export type EventLog = {
 export function createEventLog(
   log: Log,
   maxEvents = defaultMostEvents,
-): EventLog & { readonly hear: (event: ServiceEvent) => void } {
+): EventLog & { readonly onEvent: (event: ServiceEvent) => void } {
   const { publish, subscribe } = createPublisher<LoggedEvent>(log);
   const steps = createPublisher<StepEvent>(log);
   const kept: LoggedEvent[] = [];
   let lastId = 0;
 
   return {
-    hear(event) {
+    onEvent(event) {
       if (isStep(event)) return steps.publish(event);
       if (!('atMs' in event)) return;
       lastId += 1;

@@ -25,7 +25,7 @@ function completed(runId: string, atMs: number, engines?: EngineRuns['engines'])
 test('remembers what a run was, and what became of it', () => {
   const history = createHistory();
   expect(history.last()).toBeUndefined();
-  history.hear(completed('r1', 77));
+  history.onEvent(completed('r1', 77));
   expect(history.entries()).toEqual([
     {
       runId: 'r1',
@@ -60,14 +60,14 @@ test('remembers what a run was, and what became of it', () => {
 test('a check leaves no entry, and neither does a run that failed as a whole', () => {
   const history = createHistory();
   const counts = { scanned: 4, updated: 0, failed: 0, restarted: 0, skipped: 0 };
-  history.hear({ kind: 'scan_completed', runId: 'r', purpose: 'check', ...counts, session: undefined, atMs: 1 });
-  history.hear({ kind: 'scan_failed', runId: 'r', purpose: 'update', error: 'no engine', atMs: 1 });
+  history.onEvent({ kind: 'scan_completed', runId: 'r', purpose: 'check', ...counts, session: undefined, atMs: 1 });
+  history.onEvent({ kind: 'scan_failed', runId: 'r', purpose: 'update', error: 'no engine', atMs: 1 });
   expect(history.entries()).toEqual([]);
 });
 
 test('keeps the last 500, oldest first', () => {
   const history = createHistory();
-  for (let run = 1; run <= 510; run += 1) history.hear(completed(`r${run}`, run));
+  for (let run = 1; run <= 510; run += 1) history.onEvent(completed(`r${run}`, run));
   const entries = history.entries();
   expect([entries.length, entries[0]?.runId, entries.at(-1)?.runId]).toEqual([500, 'r11', 'r510']);
 });
@@ -90,11 +90,11 @@ describe('with a store', () => {
   test('tells of the runs of earlier processes, before its own, each once', async () => {
     const kept: HistoryEntry[] = [];
     const first = createHistory(storeOf(kept));
-    first.hear(completed('r1', 77));
-    await first.settled();
+    first.onEvent(completed('r1', 77));
+    await first.flush();
     const second = createHistory(storeOf(kept));
-    second.hear(completed('r2', 88));
-    await second.settled();
+    second.onEvent(completed('r2', 88));
+    await second.flush();
     await second.load();
     expect(second.entries().map(({ runId }) => runId)).toEqual(['r1', 'r2']);
     expect(second.entries()[0]).toEqual(first.entries()[0]);
@@ -103,11 +103,11 @@ describe('with a store', () => {
   test('tells of a run once that ends while earlier ones are read, also if they are read twice at a time', async () => {
     const kept: HistoryEntry[] = [];
     const first = createHistory(storeOf(kept));
-    first.hear(completed('r1', 77));
-    await first.settled();
+    first.onEvent(completed('r1', 77));
+    await first.flush();
     const slow = createHistory(storeOf(kept));
     const loads = [slow.load(), slow.load()];
-    slow.hear(completed('r2', 88));
+    slow.onEvent(completed('r2', 88));
     await Promise.all(loads);
     expect(slow.entries().map(({ runId }) => runId)).toEqual(['r1', 'r2']);
   });
@@ -119,12 +119,12 @@ describe('with a store', () => {
       createHistory(storeOf(kept), ({ runId }, isEarlier) => others.push([runId, isEarlier])),
       createHistory(storeOf(kept)),
     ];
-    command.hear(completed('r1', 77));
-    await command.settled();
+    command.onEvent(completed('r1', 77));
+    await command.flush();
     await service.load();
-    service.hear(completed('r3', 99));
-    command.hear(completed('r2', 88));
-    await Promise.all([service.settled(), command.settled()]);
+    service.onEvent(completed('r3', 99));
+    command.onEvent(completed('r2', 88));
+    await Promise.all([service.flush(), command.flush()]);
     await service.refresh();
     await service.refresh();
     expect(service.entries().map(({ runId }) => runId)).toEqual(['r1', 'r2', 'r3']);
@@ -140,8 +140,8 @@ describe('with a store', () => {
     const lines = Array.from({ length: 30 }, (_, at) => `line ${at}`);
     const log = `${lines.join('\n')}\n`;
     const run = session([containerOutcome('web', { outcome: 'rolled_back', log })]);
-    history.hear({ ...completed('r1', 77), ...summarise(run), session: run } as ServiceEvent);
-    await history.settled();
+    history.onEvent({ ...completed('r1', 77), ...summarise(run), session: run } as ServiceEvent);
+    await history.flush();
     expect(history.last()?.containers[0]?.log).toBe(lines.slice(10).join('\n'));
     expect(readHistoryEntry(JSON.parse(JSON.stringify(kept[0])))).toEqual(history.last());
     expect(readHistoryEntry({ ...kept[0], containers: [{ ...kept[0]?.containers[0], log: 5 }] })).toBeUndefined();
@@ -151,7 +151,7 @@ describe('with a store', () => {
     const history = createHistory();
     const event = completed('r1', 77);
     if (event.kind !== 'scan_completed' || event.session === undefined) throw new Error('this is no end of a run');
-    history.hear({ ...event, session: { ...event.session, trigger: 'http', by: 'token b\x1b[2J' } });
+    history.onEvent({ ...event, session: { ...event.session, trigger: 'http', by: 'token b\x1b[2J' } });
     const [entry] = history.entries();
     expect(entry).toMatchObject({ trigger: 'http', by: 'token b\\x1b[2J' });
     const written = JSON.parse(JSON.stringify(entry)) as object;
@@ -161,7 +161,7 @@ describe('with a store', () => {
 
   test('reads back what it has written, and nothing else', () => {
     const history = createHistory();
-    history.hear(completed('r1', 77));
+    history.onEvent(completed('r1', 77));
     const [entry] = history.entries();
     const written = JSON.parse(JSON.stringify(entry)) as object;
     expect(readHistoryEntry(written)).toEqual(entry);
@@ -178,7 +178,7 @@ describe('with a store', () => {
       { name: 'pi', result: 'unreachable', durationMs: 30, error: `it said \x1b[2J${'x'.repeat(600)}` },
     ] as const;
     const history = createHistory();
-    history.hear(completed('r1', 77, engines));
+    history.onEvent(completed('r1', 77, engines));
     const [entry] = history.entries();
     expect(entry?.engines).toEqual([
       engines[0],
@@ -192,7 +192,7 @@ describe('with a store', () => {
 
   test('keeps the newest 10,000 of 90 days', () => {
     const history = createHistory();
-    history.hear(completed('r1', 77));
+    history.onEvent(completed('r1', 77));
     const [entry] = history.entries() as [HistoryEntry];
     const dayMs = 86_400_000;
     const old = { ...entry, timestampMs: dayMs };

@@ -42,8 +42,8 @@ export type History = {
   /** Repeats `refresh` until the signal aborts; ends at once without a store. */
   readonly follow: (clock: Pick<Clock, 'sleep'>, signal: AbortSignal) => Promise<void>;
   /** Resolves when every write has ended, successfully or not. */
-  readonly settled: () => Promise<unknown>;
-  readonly hear: (event: ServiceEvent) => void;
+  readonly flush: () => Promise<unknown>;
+  readonly onEvent: (event: ServiceEvent) => void;
   /** The runs in the order of their ends, at most 500. */
   readonly entries: () => readonly HistoryEntry[];
   readonly last: () => HistoryEntry | undefined;
@@ -88,8 +88,8 @@ export function createHistory(
         if (!signal.aborted) await readOthers(false);
       }
     },
-    settled: () => written,
-    hear(event) {
+    flush: () => written,
+    onEvent(event) {
       if (event.kind !== 'scan_completed' || event.session === undefined) return;
       const { runId, scanned, updated, failed, restarted, skipped, atMs, session } = event;
       const { trigger, by, durationMs, containers, engines } = session;

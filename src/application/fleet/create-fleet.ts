@@ -102,7 +102,7 @@ export function createFleet({
   const isRepairing = () => all().some(({ application }) => application.status().repairing);
   const status = createStatus({ history, inventory, scheduler, isRepairing });
   const eventLog = createEventLog(log);
-  for (const { hear } of [history, status, eventLog, lastRuns]) subscribe(hear);
+  for (const { onEvent } of [history, status, eventLog, lastRuns]) subscribe(onEvent);
 
   return {
     check,
@@ -166,13 +166,13 @@ export function createFleet({
     async close() {
       closing.abort();
       const applications = members.map(({ application }) => application.close());
-      await Promise.all([...applications, swarms.close(), followedHistory, history.settled()]);
+      await Promise.all([...applications, swarms.close(), followedHistory, history.flush()]);
     },
   };
 
   /** Each member hears of its own containers, the log of events of all. */
   function noteOther(run: HistoryEntry, isEarlier: boolean): void {
-    if (!isEarlier) for (const event of eventsOf(run)) eventLog.hear(event);
+    if (!isEarlier) for (const event of eventsOf(run)) eventLog.onEvent(event);
     for (const { name, application } of all()) {
       const own = run.containers.flatMap(({ engine, ...outcome }) => (engine === name ? [outcome] : []));
       if (own.length > 0) application.noteOther({ ...run, containers: own }, isEarlier);
@@ -210,12 +210,12 @@ function firstOpening(members: readonly ReachedMember[], ms: number) {
 
 /** When the last run on each engine ended, milliseconds since the epoch. */
 function createLastRuns(): {
-  readonly hear: (event: ServiceEvent) => void;
+  readonly onEvent: (event: ServiceEvent) => void;
   readonly of: (engine: string) => number | undefined;
 } {
   const times = new Map<string, number>();
   return {
-    hear(event) {
+    onEvent(event) {
       if (event.kind !== 'scan_completed') return;
       for (const { name, result } of event.session?.engines ?? []) if (result === 'ran') times.set(name, event.atMs);
     },

@@ -86,11 +86,16 @@ export function createReachability({ name, info }: Pick<Member, 'name' | 'info'>
 }
 
 /** An engine that cannot list its containers counts as unreachable, because the cause is on its side. */
-const away: ReadonlySet<ErrorCode> = new Set(['engine-unreachable', 'engine-denied', 'engine-refused', 'timeout']);
+const unreachable: ReadonlySet<ErrorCode> = new Set([
+  'engine-unreachable',
+  'engine-denied',
+  'engine-refused',
+  'timeout',
+]);
 
 /** Whether the error means that the engine cannot be used at all. */
 function isUnreachable(error: unknown): boolean {
-  return error instanceof ServiceError && away.has(error.code);
+  return error instanceof ServiceError && unreachable.has(error.code);
 }
 
 /** The reason for display, without the user in an address. */

@@ -163,10 +163,10 @@ function unmatchedEverywhere(lists: readonly (readonly UnmatchedFilter[])[]): re
  */
 export function refuseUnmatchedFilters(answers: readonly Answer<readonly UnmatchedFilter[]>[]): void {
   const unmatched = unmatchedEverywhere(answers.flatMap(({ result }) => (result === undefined ? [] : [result])));
-  const away = answers.filter(({ result }) => result === undefined);
-  if (unmatched.length === 0 && away.length < answers.length) return;
-  if (away.length === 0) return refuseUnmatched({ unmatched }, 'update');
-  const which = [...new Set(away.map(({ run }) => `${run.name} (${run.error})`))].join(', ');
+  const unreachable = answers.filter(({ result }) => result === undefined);
+  if (unmatched.length === 0 && unreachable.length < answers.length) return;
+  if (unreachable.length === 0) return refuseUnmatched({ unmatched }, 'update');
+  const which = [...new Set(unreachable.map(({ run }) => `${run.name} (${run.error})`))].join(', ');
   const filters = unmatched.map(({ filter }) => filter).join(', ');
   const what = filters === '' ? '' : ` ${filters}: no engine that answers has it, and`;
   throw new ServiceError(

@@ -180,11 +180,11 @@ export function createRollBack(parts: RunParts): Application['rollBack'] {
     const having = new Map<ReachedMember, string[]>();
     for (const name of names) {
       const owners = ownersIn(lists.filter(({ result }) => result?.includes(name)));
-      const away = [...new Set(lists.filter(({ result }) => result === undefined).map(({ run }) => run.name))];
+      const unreachable = [...new Set(lists.filter(({ result }) => result === undefined).map(({ run }) => run.name))];
       const [owner] = owners;
       if (owner === undefined) {
-        const code = away.length === 0 ? 'not-found' : 'engine-unreachable';
-        const more = away.length === 0 ? '' : `, and these cannot be asked: ${away.join(', ')}`;
+        const code = unreachable.length === 0 ? 'not-found' : 'engine-unreachable';
+        const more = unreachable.length === 0 ? '' : `, and these cannot be asked: ${unreachable.join(', ')}`;
         throw new ServiceError(code, `Cannot roll back ${name}: no engine has a container of this name${more}`);
       }
       if (owners.length > 1)

@@ -41,26 +41,28 @@ test('whichever managers answer: reads tell the same, and a change is made once 
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
       const { scene, managers, round, shared } = openManagers();
-      const away = new Set<string>();
+      const unreachable = new Set<string>();
       const first = (await shared.swarm.services())[0];
       let read = first;
       let made = 0;
       for (const each of steps) {
         if (each.kind === 'behave') {
           scene.engines[each.name]?.behave(each.how);
-          if (each.how === 'well') away.delete(each.name);
-          else away.add(each.name);
+          if (each.how === 'well') unreachable.delete(each.name);
+          else unreachable.add(each.name);
           // As the mirror of the engine finds out.
           if (each.how === 'well') managers.find(({ name }) => name === each.name)?.reach.note(undefined);
         } else if (each.kind === 'look') {
           const state = shared.swarm.state();
-          if (away.size === names.length) await expect(state).rejects.toMatchObject({ code: 'engine-unreachable' });
+          if (unreachable.size === names.length)
+            await expect(state).rejects.toMatchObject({ code: 'engine-unreachable' });
           else expect(await state).toMatchObject({ kind: 'manager' });
-          const here = names.find((name) => !away.has(name));
+          const here = names.find((name) => !unreachable.has(name));
           if (here !== undefined) expect(shared.serving()?.manager.name).toBe(here);
         } else if (each.kind === 'read') {
           const services = shared.swarm.services();
-          if (away.size === names.length) await expect(services).rejects.toMatchObject({ code: 'engine-unreachable' });
+          if (unreachable.size === names.length)
+            await expect(services).rejects.toMatchObject({ code: 'engine-unreachable' });
           else expect((await services).map(({ name }) => name)).toEqual(['web']);
           read = await services.then(
             ([one]) => one,

@@ -6,14 +6,14 @@ import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import type { Healthcheck } from '../../domain/container/container-settings.ts';
 import { defaultSettings } from '../../domain/settings/effective-settings.ts';
-import { healthDeadlineMs, passGate } from './health.ts';
+import { healthDeadlineMs, passHealthCheck } from './health.ts';
 
-const settings = { ...defaultSettings, gateWindowMs: 10_000 };
+const settings = { ...defaultSettings, healthWindowMs: 10_000 };
 const second = 1_000_000_000;
 
 const probe = (text: string) => ({ 'upkeep.health-probe': text });
 
-async function gate(
+async function awaitHealth(
   behaviour: Behaviour,
   {
     healthcheck,
@@ -27,26 +27,26 @@ async function gate(
   const id = sandbox.control.runContainer('app', { Image: 'app', Labels: labels });
   if (upForMs > 0) await clock.sleep(upForMs);
   const begunAt = clock.monotonicMs();
-  const verdict = await clock.run(() => passGate(startProcess().outside, settings, id));
+  const verdict = await clock.run(() => passHealthCheck(startProcess().outside, settings, id));
   return { verdict, tookMs: clock.monotonicMs() - begunAt };
 }
 
-describe('passGate()', () => {
+describe('passHealthCheck()', () => {
   test('passes a container without HEALTHCHECK that is up for the whole window', async () => {
-    expect(await gate({})).toEqual({ verdict: { kind: 'passed' }, tookMs: 10_000 });
+    expect(await awaitHealth({})).toEqual({ verdict: { kind: 'passed' }, tookMs: 10_000 });
   });
 
   test('counts the time that it has been up already, as after a crash of ours', async () => {
-    expect(await gate({}, { upForMs: 7000 })).toEqual({ verdict: { kind: 'passed' }, tookMs: 3000 });
+    expect(await awaitHealth({}, { upForMs: 7000 })).toEqual({ verdict: { kind: 'passed' }, tookMs: 3000 });
   });
 
   test('fails one that ends within the window, with its exit code', async () => {
-    const { verdict } = await gate({ exitsAfterMs: 4000, exitCode: 7 });
+    const { verdict } = await awaitHealth({ exitsAfterMs: 4000, exitCode: 7 });
     expect(verdict).toMatchObject({ kind: 'failed', reason: 'it exited with code 7', ownFault: true });
   });
 
   test('waits for the first healthy probe, longer than the window if need be', async () => {
-    const { verdict, tookMs } = await gate(
+    const { verdict, tookMs } = await awaitHealth(
       { health: { kind: 'healthy', afterMs: 25_000 } },
       { healthcheck: { Test: ['CMD', 'true'], Interval: second, StartPeriod: 60 * second } },
     );
@@ -74,14 +74,14 @@ describe('passGate()', () => {
       }),
       probeHealth: async () => void probedAt.push(clock.monotonicMs()),
     };
-    expect(await clock.run(() => passGate({ ...outside, engine }, settings, id))).toEqual({ kind: 'passed' });
+    expect(await clock.run(() => passHealthCheck({ ...outside, engine }, settings, id))).toEqual({ kind: 'passed' });
     const pauses = probedAt.slice(1).map((at, index) => at - (probedAt[index] ?? 0));
     expect(pauses.length).toBeGreaterThan(2);
     for (const pause of pauses) expect(pause).toBeGreaterThanOrEqual(2000);
   });
 
   test('waits for a slow first start: unhealthy before the deadline ends nothing', async () => {
-    const { verdict, tookMs } = await gate(
+    const { verdict, tookMs } = await awaitHealth(
       { health: { kind: 'healthy', afterMs: 35_000 } },
       {
         healthcheck: { Test: ['CMD', 'true'], Interval: second, Retries: 3 },
@@ -97,7 +97,7 @@ describe('passGate()', () => {
     ['its health timeout', { 'upkeep.health-timeout': '40s' }, 40_000],
     ['100 s without one, however short its own times are', {}, 100_000],
   ])('fails one that stays unhealthy after %s, with the output of its last probe', async (_, labels, expectedMs) => {
-    const { verdict, tookMs } = await gate(
+    const { verdict, tookMs } = await awaitHealth(
       { health: { kind: 'unhealthy', output: 'no route\nto db' } },
       { healthcheck: { Test: ['CMD', 'true'], Interval: second, Timeout: second, Retries: 2 }, labels },
     );
@@ -107,7 +107,7 @@ describe('passGate()', () => {
   });
 
   test('fails one that ends while it is unhealthy at once', async () => {
-    const { verdict, tookMs } = await gate(
+    const { verdict, tookMs } = await awaitHealth(
       { health: { kind: 'unhealthy' }, exitsAfterMs: 20_000, exitCode: 9 },
       { healthcheck: { Test: ['CMD', 'true'], Interval: second }, labels: { 'upkeep.health-timeout': '10m' } },
     );
@@ -119,14 +119,14 @@ describe('passGate()', () => {
     ['over HTTP', 'http://:8080/healthz', { listens: [{ port: 8080, status: 200, afterMs: 25_000 }] }],
     ['by a connection', 'tcp://:5432', { listens: [{ port: 5432, afterMs: 25_000 }] }],
   ])('has a probe pass %s, after the window', async (_, text, behaviour) => {
-    const { verdict, tookMs } = await gate(behaviour, { labels: probe(text) });
+    const { verdict, tookMs } = await awaitHealth(behaviour, { labels: probe(text) });
     expect(verdict).toEqual({ kind: 'passed' });
     expect(tookMs).toBeGreaterThanOrEqual(25_000);
     expect(tookMs).toBeLessThan(27_000);
   });
 
   test('has a probe pass inside of the container', async () => {
-    expect((await gate({ commands: { 'is-up': {} } }, { labels: probe('exec:is-up') })).verdict).toEqual({
+    expect((await awaitHealth({ commands: { 'is-up': {} } }, { labels: probe('exec:is-up') })).verdict).toEqual({
       kind: 'passed',
     });
   });
@@ -147,7 +147,7 @@ describe('passGate()', () => {
     ],
     ['exec:ask', { shellless: true }, 'exec did not pass within 70 s: the command ended with code 126'],
   ])('fails one whose probe %s does not pass, and says why', async (text, behaviour, reason) => {
-    const { verdict, tookMs } = await gate(behaviour, { labels: probe(text) });
+    const { verdict, tookMs } = await awaitHealth(behaviour, { labels: probe(text) });
     expect(verdict).toMatchObject({ kind: 'failed', ownFault: true, wasRunningAtFirst: true });
     expect(verdict).toHaveProperty('reason', expect.stringContaining(`its health probe ${reason}`));
     expect(JSON.stringify(verdict)).not.toContain('hunter2');
@@ -156,21 +156,24 @@ describe('passGate()', () => {
   });
 
   test('waits for the probe no longer than the health timeout', async () => {
-    const { verdict, tookMs } = await gate({}, { labels: { ...probe('tcp://:80'), 'upkeep.health-timeout': '20s' } });
+    const { verdict, tookMs } = await awaitHealth(
+      {},
+      { labels: { ...probe('tcp://:80'), 'upkeep.health-timeout': '20s' } },
+    );
     expect(verdict.kind).toBe('failed');
     expect(tookMs).toBe(20_000);
   });
 
-  test('asks the probe again when the gate is resumed, with time for it though the deadline has passed', async () => {
+  test('asks the probe again when the health check is resumed, with time for it though the deadline has passed', async () => {
     const listens = [{ port: 80, afterMs: 303_000 }];
-    const { verdict, tookMs } = await gate({ listens }, { labels: probe('tcp://:80'), upForMs: 300_000 });
+    const { verdict, tookMs } = await awaitHealth({ listens }, { labels: probe('tcp://:80'), upForMs: 300_000 });
     expect(verdict).toEqual({ kind: 'passed' });
     expect(tookMs).toBe(3000);
   });
 
   test('asks no probe before the HEALTHCHECK is content, and sees an end meanwhile', async () => {
     const healthcheck = { Test: ['CMD', 'true'], Interval: second, StartPeriod: 60 * second };
-    const { verdict } = await gate(
+    const { verdict } = await awaitHealth(
       { health: { kind: 'healthy', afterMs: 25_000 }, exitsAfterMs: 30_000, exitCode: 5 },
       { healthcheck, labels: probe('tcp://:80') },
     );
@@ -185,7 +188,7 @@ describe('passGate()', () => {
     const { outside } = startProcess();
     const info = async () => ({ ...(await outside.engine.info()), containerReach: 'remote' as const });
     const far = { ...outside, engine: { ...outside.engine, info } };
-    expect(await clock.run(() => passGate(far, settings, id))).toEqual({
+    expect(await clock.run(() => passHealthCheck(far, settings, id))).toEqual({
       kind: 'failed',
       reason: 'its health probe tcp://:80 cannot be asked: the engine is on another host',
       ownFault: false,
@@ -202,7 +205,7 @@ describe('passGate()', () => {
       const { outside } = startProcess();
       const { engine, calls } = countCalls({ ...outside.engine, ...(events && { events }) });
       const begunAt = clock.monotonicMs();
-      const verdict = await clock.run(() => passGate({ ...outside, engine }, settings, id));
+      const verdict = await clock.run(() => passHealthCheck({ ...outside, engine }, settings, id));
       return { verdict, calls, tookMs: clock.monotonicMs() - begunAt };
     }
     async function* silence(signal: AbortSignal): AsyncGenerator<EngineEvent, void, undefined> {
@@ -271,12 +274,12 @@ describe('passGate()', () => {
   });
 
   test("takes the container's own window from its labels", async () => {
-    expect((await gate({}, { labels: { 'upkeep.health-window': '30s' } })).tookMs).toBe(30_000);
+    expect((await awaitHealth({}, { labels: { 'upkeep.health-window': '30s' } })).tookMs).toBe(30_000);
   });
 });
 
 describe('healthDeadlineMs()', () => {
-  const none = { gateTimeoutMs: undefined, ignoresHealthcheck: false };
+  const none = { healthTimeoutMs: undefined, ignoresHealthcheck: false };
 
   test('is the start period, all tries and one more, and 10 s, with the defaults of the engine; at least 100 s', () => {
     expect(healthDeadlineMs({ Test: ['CMD', 'true'] }, none)).toBe(60_000 * 4 + 10_000);
@@ -306,10 +309,10 @@ describe('healthDeadlineMs()', () => {
   });
 
   test('is what the settings say, where they say it', () => {
-    expect(healthDeadlineMs({ Test: ['CMD', 'true'] }, { ...none, gateTimeoutMs: 5000 })).toBe(5000);
+    expect(healthDeadlineMs({ Test: ['CMD', 'true'] }, { ...none, healthTimeoutMs: 5000 })).toBe(5000);
   });
 
   test('is nothing where the HEALTHCHECK does not count', () => {
-    expect(healthDeadlineMs({ Test: ['CMD', 'true'] }, { gateTimeoutMs: 5000, ignoresHealthcheck: true })).toBe(0);
+    expect(healthDeadlineMs({ Test: ['CMD', 'true'] }, { healthTimeoutMs: 5000, ignoresHealthcheck: true })).toBe(0);
   });
 });

@@ -14,7 +14,7 @@ import {
 } from '../../domain/settings/effective-settings.ts';
 import { askProbe, titleOfProbe, whyNotAskable } from './probe.ts';
 
-export type GateVerdict =
+export type HealthVerdict =
   | { readonly kind: 'passed' }
   /** `ownFault`: this wait has seen no outside cause. `wasRunningAtFirst`: the container was up at the first inspection. */
   | {
@@ -24,7 +24,7 @@ export type GateVerdict =
       readonly wasRunningAtFirst: boolean;
     };
 
-export type GateOptions = {
+export type HealthOptions = {
   readonly restartsBefore?: number;
   /** The container only has to run, as one that was unhealthy before. Its label `health` may ask for the same. */
   readonly ignoresHealthcheck?: boolean;
@@ -41,12 +41,12 @@ export type GateOptions = {
  * first start may migrate its data. The restart policy is `no` during the wait, so that no restart hides an exit. For engines that cannot change policies later, `restartsBefore: 0` counts
  * restarts before the first inspection.
  */
-export async function passGate(
+export async function passHealthCheck(
   outside: Outside,
   settings: ServiceSettings,
   id: string,
-  { restartsBefore, ignoresHealthcheck = false, mayEnd = false, signal, onPassed }: GateOptions = {},
-): Promise<GateVerdict> {
+  { restartsBefore, ignoresHealthcheck = false, mayEnd = false, signal, onPassed }: HealthOptions = {},
+): Promise<HealthVerdict> {
   const { engine, clock } = outside;
   const first = await engine.inspectContainer(id);
   if (first === undefined) return vanished;
@@ -64,12 +64,12 @@ export async function passGate(
     return { kind: 'failed', reason, ownFault: false, wasRunningAtFirst };
   }
   const runHealthcheck = info.abilities.probesHealth ? undefined : createHealthcheckRuns(outside, first);
-  const windowMs = Math.max(0, stopAndHealth.gateWindowMs - alreadyUpMs);
+  const windowMs = Math.max(0, stopAndHealth.healthWindowMs - alreadyUpMs);
   const proofMs = maxProofMs(first, stopAndHealth);
   const leastMs = healthProbe.kind === 'none' ? 1000 : Math.max(1000, Math.min(proofMs, leastProbingMs));
   const deadlineMs = Math.max(proofMs - alreadyUpMs, leastMs);
   let lastAnswer: string | undefined;
-  const pauses = createGatePauses(outside, id, signal);
+  const pauses = createHealthPauses(outside, id, signal);
   try {
     for (let container: Container | undefined = first; ; container = await engine.inspectContainer(id)) {
       if (container === undefined) return removesItself(first) ? { ...endedAndGone, wasRunningAtFirst } : vanished;
@@ -138,7 +138,7 @@ const leastProbingMs = 10_000;
 /** The longest time between the start of a container and the verdict on it. */
 export function maxProofMs({ settings }: Container, policy: StopAndHealthPolicy): number {
   return Math.max(
-    policy.gateWindowMs,
+    policy.healthWindowMs,
     healthDeadlineMs(settings.Config.Healthcheck, policy),
     probeDeadlineMs(policy.healthProbe, policy),
   );
@@ -147,11 +147,11 @@ export function maxProofMs({ settings }: Container, policy: StopAndHealthPolicy)
 /** Used without a health timeout: a probe may fail for this long after the window. */
 const probingMs = 60_000;
 
-function probeDeadlineMs({ kind }: HealthProbe, { gateTimeoutMs, gateWindowMs }: StopAndHealthPolicy): number {
-  return kind === 'none' ? 0 : (gateTimeoutMs ?? gateWindowMs + probingMs);
+function probeDeadlineMs({ kind }: HealthProbe, { healthTimeoutMs, healthWindowMs }: StopAndHealthPolicy): number {
+  return kind === 'none' ? 0 : (healthTimeoutMs ?? healthWindowMs + probingMs);
 }
 
-export const vanished: GateVerdict = {
+export const vanished: HealthVerdict = {
   kind: 'failed',
   reason: 'someone removed it',
   ownFault: false,
@@ -204,10 +204,10 @@ function upSince({ nowMs }: EngineInfo, { state }: Container): number {
  */
 export function healthDeadlineMs(
   healthcheck: Healthcheck | null | undefined,
-  { gateTimeoutMs, ignoresHealthcheck }: Pick<StopAndHealthPolicy, 'gateTimeoutMs' | 'ignoresHealthcheck'>,
+  { healthTimeoutMs, ignoresHealthcheck }: Pick<StopAndHealthPolicy, 'healthTimeoutMs' | 'ignoresHealthcheck'>,
 ): number {
   if (ignoresHealthcheck) return 0;
-  if (gateTimeoutMs !== undefined) return gateTimeoutMs;
+  if (healthTimeoutMs !== undefined) return healthTimeoutMs;
   const test = healthcheck?.Test?.[0];
   if (!healthcheck || test === undefined || test === 'NONE') return 0;
   const milliseconds = (nanoseconds: number | undefined, fallback: number) =>
@@ -231,7 +231,7 @@ type PauseOrder = {
   readonly isPolled: boolean;
 };
 
-type GatePauses = {
+type HealthPauses = {
   /** Pauses until the next inspection is due. Ends early, and does not throw, when the signal aborts. */
   readonly next: (order: PauseOrder) => Promise<void>;
   readonly close: () => void;
@@ -242,7 +242,11 @@ type GatePauses = {
  * each event, and one more at the end of the window finds an exit that no event announced. While the stream is down, a
  * successor is inspected every 250 ms.
  */
-function createGatePauses(outside: Pick<Outside, 'engine' | 'clock'>, id: string, signal?: AbortSignal): GatePauses {
+function createHealthPauses(
+  outside: Pick<Outside, 'engine' | 'clock'>,
+  id: string,
+  signal?: AbortSignal,
+): HealthPauses {
   const { clock } = outside;
   let watch: ContainerWatch | undefined;
   let settledAtMs = -Infinity;
@@ -357,9 +361,9 @@ const stateChanges = /^(?:die|oom|health_status|start|stop|restart|pause|unpause
  */
 type StopAndHealthPolicy = {
   readonly stop: StopOptions & { readonly timeoutSeconds: number };
-  readonly gateWindowMs: number;
+  readonly healthWindowMs: number;
   /** Undefined: calculated from its HEALTHCHECK. */
-  readonly gateTimeoutMs: number | undefined;
+  readonly healthTimeoutMs: number | undefined;
   readonly healthProbe: HealthProbe;
   /** Its HEALTHCHECK counts for nothing. */
   readonly ignoresHealthcheck: boolean;
@@ -371,20 +375,20 @@ export function stopAndHealthPolicyOf(
   settings: ServiceSettings,
 ): StopAndHealthPolicy {
   const config = container?.settings.Config;
-  const wishes: Partial<LabelValues> = container === undefined ? {} : labelValuesOf(container);
+  const labelSettings: Partial<LabelValues> = container === undefined ? {} : labelValuesOf(container);
   const own = config?.StopTimeout ?? undefined;
   const ownStopTimeoutMs = own === undefined ? settings.stopTimeoutMs : Math.min(own, maxStopSeconds) * 1000;
-  const effective = effectiveSettings({ ...settings, stopTimeoutMs: ownStopTimeoutMs }, wishes);
+  const effective = effectiveSettings({ ...settings, stopTimeoutMs: ownStopTimeoutMs }, labelSettings);
   const seconds = effective.stopTimeoutMs / 1000;
   return {
     stop: {
       timeoutSeconds: seconds < 0 ? endlessStopSeconds : Math.ceil(seconds),
-      ...(wishes.stopSignal === undefined ? {} : { signal: wishes.stopSignal }),
+      ...(labelSettings.stopSignal === undefined ? {} : { signal: labelSettings.stopSignal }),
     },
-    gateWindowMs: effective.gateWindowMs,
-    gateTimeoutMs: effective.gateTimeoutMs,
+    healthWindowMs: effective.healthWindowMs,
+    healthTimeoutMs: effective.healthTimeoutMs,
     healthProbe: effective.healthProbe,
-    ignoresHealthcheck: wishes.health === 'ignore',
+    ignoresHealthcheck: labelSettings.health === 'ignore',
   };
 }
 

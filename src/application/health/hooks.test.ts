@@ -41,7 +41,7 @@ function service(scene: SandboxScene, settings: Partial<ServiceSettings> = {}) {
     (message: string, fields: LogFields = {}) =>
       void lines.push({ level, message, fields });
   const log: Log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
-  const chosen = { ...defaultSettings, gateWindowMs: 1000, lifecycleHooks: true, ...settings };
+  const chosen = { ...defaultSettings, healthWindowMs: 1000, lifecycleHooks: true, ...settings };
   const application = createApplication({ ...outside, log }, chosen);
   return { application, connection, lines, complaints };
 }
@@ -377,7 +377,7 @@ describe('the post-update hook', () => {
   test('is run although the run was cancelled meanwhile', async () => {
     const scene = createSandboxScene();
     await stale(scene, 'web', { 'post-update': 'slow' });
-    const { application } = service(scene, { gateWindowMs: 60_000 });
+    const { application } = service(scene, { healthWindowMs: 60_000 });
     const abort = new AbortController();
     const updating = application.update(full, abort.signal);
     await scene.clock.sleep(30_000);
@@ -407,7 +407,7 @@ describe('the post-update hook', () => {
       at: ({ kind, detail }) => kind === 'runCommand' && detail.endsWith('slow'),
       fault: { kind: 'crash', when: 'during' },
     });
-    const chosen = { ...defaultSettings, gateWindowMs: 1000, lifecycleHooks: true };
+    const chosen = { ...defaultSettings, healthWindowMs: 1000, lifecycleHooks: true };
     await createApplication(first.outside, chosen)
       .update(full)
       .catch(() => undefined);

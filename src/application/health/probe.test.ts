@@ -6,7 +6,7 @@ import { defaultSettings, type ServiceSettings } from '../../domain/settings/eff
 import { createApplication } from '../create-application.ts';
 import { recoverTransactions } from '../recovery/recover.ts';
 
-const settings: ServiceSettings = { ...defaultSettings, gateWindowMs: 1000 };
+const settings: ServiceSettings = { ...defaultSettings, healthWindowMs: 1000 };
 const old: Behaviour = { listens: [{ port: 80, status: 200 }] };
 
 const asks = { 'upkeep.health-probe': 'http://:80/healthz' };
@@ -88,7 +88,7 @@ describe('an update with a probe', () => {
     expect((await stateOf(scene)).id).toBe(id);
   });
 
-  test('that was interrupted in the gate asks again at the next start', async () => {
+  test('that was interrupted in the health check asks again at the next start', async () => {
     for (const [status, place] of [
       [200, 'new'],
       [500, 'old'],

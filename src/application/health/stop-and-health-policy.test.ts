@@ -25,7 +25,7 @@ test('stopAndHealthPolicyOf() takes the time and the signal of an image for its 
   const stopAndHealth = stopAndHealthPolicyOf(inspectedContainer('web', { labels, imageLabels: labels }), settings);
   expect(stopAndHealth).toMatchObject({
     stop: { signal: 'SIGQUIT' },
-    gateTimeoutMs: 30_000,
+    healthTimeoutMs: 30_000,
     healthProbe: { kind: 'none' },
   });
 });

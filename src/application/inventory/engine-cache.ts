@@ -97,8 +97,8 @@ export function createEngineCache(
       }
       if (event.kind === 'service') taskRechecks.noteEvent();
       if (event.kind === 'image') noteImageEvent();
-      startTimes.hear(event);
-      changes.hear(event);
+      startTimes.onEvent(event);
+      changes.onEvent(event);
     }
   }
 
@@ -363,7 +363,7 @@ function isShort({ service: { count } }: ListedService): boolean {
 
 /** Parts of the listing that an event may have changed. They must be read again. */
 type Changes = {
-  readonly hear: (event: EngineEvent) => void;
+  readonly onEvent: (event: EngineEvent) => void;
   readonly add: (part: 'all' | 'images' | 'services') => void;
   /** Adds containers that are to be read a second time. */
   readonly addAgain: (ids: Iterable<string>) => void;
@@ -390,7 +390,7 @@ function createChanges(): Changes {
   let wake = () => {};
 
   return {
-    hear(event) {
+    onEvent(event) {
       if (event.kind === 'connected') reading.all = true;
       else if (event.kind === 'service') reading.services = true;
       else if (event.kind === 'container' && !changesNothing.test(event.action)) {

@@ -68,9 +68,9 @@ export function createInventory(parts: InventoryParts): () => Inventory {
 
   /** Without an option, the scope comes from our own container, which is known after the first listing. */
   function followScope(containers: readonly ContainerSummary[], imageLabelsOf: ImageLabelsOf): void {
-    const inForce = effectiveScope({ ...settings, containers, imageLabelsOf, ownId });
-    if (inForce === scope) return;
-    scope = inForce;
+    const effective = effectiveScope({ ...settings, containers, imageLabelsOf, ownId });
+    if (effective === scope) return;
+    scope = effective;
     select = createSelector({ ...settings, scope });
     entries = new Map();
   }
@@ -155,9 +155,12 @@ export function createInventory(parts: InventoryParts): () => Inventory {
   };
 }
 
-function referenceOf({ container, wishes }: WatchedContainer, image: ImageSummary | undefined): ContainerReference {
+function referenceOf(
+  { container, labelSettings }: WatchedContainer,
+  image: ImageSummary | undefined,
+): ContainerReference {
   const { image: text, imageId } = container;
-  return readContainerReference({ text, originalImage: wishes.originalImage, imageId, image });
+  return readContainerReference({ text, originalImage: labelSettings.originalImage, imageId, image });
 }
 
 /** A container with its entry, reused while container and image are the same objects. */
@@ -256,8 +259,8 @@ export function createUnwatched({
     const scope = effectiveScope({ ...settings, containers, imageLabelsOf, ownId });
     const selection = selectContainers(containers, { ...settings, scope }, imageLabelsOf);
     const watched = new Map(selection.watched.map((each) => [each.container.id, each]));
-    const referenceOf = ({ container: { image: text, imageId }, wishes }: WatchedContainer) =>
-      readContainerReference({ text, originalImage: wishes.originalImage, imageId, image: byId.get(imageId) });
+    const referenceOf = ({ container: { image: text, imageId }, labelSettings }: WatchedContainer) =>
+      readContainerReference({ text, originalImage: labelSettings.originalImage, imageId, image: byId.get(imageId) });
     const chosen = selectByImage(selection, imageRule, (id) => {
       const each = watched.get(id);
       return each && referenceOf(each);
@@ -279,7 +282,7 @@ export function createUnwatched({
 
 /** The newest outcome of each container with an effect, from the runs of all processes that share the history. */
 type LastOutcomes = {
-  readonly hear: (event: ServiceEvent) => void;
+  readonly onEvent: (event: ServiceEvent) => void;
   readonly of: (entry: Pick<ContainerOutcome, 'name' | 'kind'>) => PastOutcome | undefined;
   /** Changes with every change of the outcomes. */
   readonly revision: () => number;
@@ -299,7 +302,7 @@ export function createLastOutcomes(): LastOutcomes {
   }
 
   return {
-    hear(event) {
+    onEvent(event) {
       switch (event.kind) {
         case 'update_completed':
         case 'update_failed':

@@ -56,9 +56,9 @@ describe('createLastChecks()', () => {
   ])('does not flicker to "not checked" during an update, with a successor %s', (_, during) => {
     const checks = createLastChecks();
     checks.noteChecked([stale], 1234);
-    checks.hear(started);
+    checks.onEvent(started);
     expect(checks.of(during)).toBe(checks.of(tracked));
-    checks.hear({ kind: 'update_failed', outcome: containerOutcome('web', { outcome: 'failed' }), ...run });
+    checks.onEvent({ kind: 'update_failed', outcome: containerOutcome('web', { outcome: 'failed' }), ...run });
     expect(checks.of(tracked)).toMatchObject({ staleness: 'stale', checkedAtMs: 1234 });
     expect(checks.of(during).checkedAtMs).toBeUndefined();
   });
@@ -66,8 +66,8 @@ describe('createLastChecks()', () => {
   test('does not keep it beyond the end of the run', () => {
     const checks = createLastChecks();
     checks.noteChecked([stale], 1234);
-    checks.hear(started);
-    checks.hear({ kind: 'scan_failed', runId: 'r', purpose: 'update', error: '', atMs: 3000 });
+    checks.onEvent(started);
+    checks.onEvent({ kind: 'scan_failed', runId: 'r', purpose: 'update', error: '', atMs: 3000 });
     expect(checks.of(successor).checkedAtMs).toBeUndefined();
   });
 
@@ -90,7 +90,7 @@ describe('createLastChecks()', () => {
     const checks = createLastChecks();
     checks.noteChecked([stale], 1234);
     const outcome = containerOutcome('web', { outcome: 'rolled_back', containerId: web.id, isTakenBack: true });
-    checks.hear({ kind: 'update_failed', outcome, ...run });
+    checks.onEvent({ kind: 'update_failed', outcome, ...run });
     checks.reconsider((one) => ({ ...one, status: 'stale' }));
     expect(checks.of(tracked)).toMatchObject({
       staleness: 'held',
@@ -107,7 +107,7 @@ describe('createLastChecks()', () => {
     const checks = createLastChecks(undefined, { canary: true });
     checks.noteChecked([stale, ...others], 1234);
     const outcome = containerOutcome('web', { outcome: 'rolled_back', containerId: web.id, isTakenBack: true });
-    checks.hear({ kind: 'update_failed', outcome, ...run });
+    checks.onEvent({ kind: 'update_failed', outcome, ...run });
     for (const one of held)
       expect(checks.of(one)).toMatchObject({
         hold: 'failed-elsewhere',
@@ -116,7 +116,11 @@ describe('createLastChecks()', () => {
       });
     const others2 = createLastChecks(undefined, { canary: true });
     others2.noteChecked([{ ...stale, status: 'held', hold: 'went-back' }, ...others], 1234);
-    others2.hear({ kind: 'update_failed', outcome: { ...outcome, name: 'else', containerId: idOf('else') }, ...run });
+    others2.onEvent({
+      kind: 'update_failed',
+      outcome: { ...outcome, name: 'else', containerId: idOf('else') },
+      ...run,
+    });
     for (const one of held) expect(others2.of(one)).toMatchObject({ staleness: 'stale' });
   });
 
@@ -124,7 +128,7 @@ describe('createLastChecks()', () => {
     const checks = createLastChecks();
     checks.noteChecked([stale], 1234);
     const outcome = containerOutcome('web', { outcome: 'failed', containerId: web.id });
-    checks.hear({ kind: 'update_failed', outcome, ...run });
+    checks.onEvent({ kind: 'update_failed', outcome, ...run });
     expect(checks.of(tracked)).toMatchObject({ staleness: 'stale', stale: true });
   });
 
@@ -134,11 +138,11 @@ describe('createLastChecks()', () => {
     const [before, after] = [digestOf('next image'), imageId];
     const back = { image: 'web:1', newImageId: after, oldImageId: before, newDigest: '', oldDigest: digestOf('next') };
     const outcome = containerOutcome('web', { outcome: 'went_back', ...back, from: '2', to: '1' });
-    checks.hear({ kind: 'update_completed', outcome, ...run });
+    checks.onEvent({ kind: 'update_completed', outcome, ...run });
     const containers = [{ ...outcome, isTakenBack: true as const }];
     const ended = session(containers);
     const counts = { scanned: 1, updated: 0, failed: 0, restarted: 0, skipped: 0 };
-    checks.hear({ kind: 'scan_completed', purpose: 'update', ...counts, session: ended, ...run });
+    checks.onEvent({ kind: 'scan_completed', purpose: 'update', ...counts, session: ended, ...run });
     expect(checks.of(tracked)).toMatchObject({ staleness: 'held', hold: 'went-back', latestVersion: '2' });
   });
 });

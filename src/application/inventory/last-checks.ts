@@ -28,7 +28,7 @@ export type LastChecks = {
   readonly restore: (stored: readonly StoredCheck[]) => boolean;
   readonly noteChecked: (containers: readonly CheckedContainer[], atMs: number) => void;
   /** Notes updated containers, which run the newest image now, and versions that were rolled back. */
-  readonly hear: (event: ServiceEvent) => void;
+  readonly onEvent: (event: ServiceEvent) => void;
   readonly of: (
     container: Pick<TrackedContainer, 'id' | 'name' | 'image' | 'imageId' | 'kind'> & {
       readonly digest?: string | undefined;
@@ -177,7 +177,7 @@ export function createLastChecks(
         }),
       );
     },
-    hear(event) {
+    onEvent(event) {
       noteUpdating(event);
       if (event.kind === 'update_failed' && event.outcome.isTakenBack) return holdRolledBack(event.outcome);
       // A requested rollback is only recognisable at its end.

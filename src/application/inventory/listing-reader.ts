@@ -112,7 +112,7 @@ function summaryOf({ id, tags, digests, labels, isConfigUnknown }: ImageSummary)
 /** Start times of containers, by the engine's clock. The engine's list does not show them. */
 export type StartTimes = {
   /** Forgets the time of a container that starts. Marks all times as doubtful after a reconnect. */
-  readonly hear: (event: EngineEvent) => void;
+  readonly onEvent: (event: EngineEvent) => void;
   /** Inspects running containers without a time, few at once, including those of a later call. Never rejects. */
   readonly find: (containers: readonly ContainerSummary[], signal: AbortSignal) => Promise<void>;
   /** Milliseconds since the epoch. Undefined for a container that does not run or has not been inspected. */
@@ -201,7 +201,7 @@ export function createStartTimes({
   }
 
   return {
-    hear(event) {
+    onEvent(event) {
       if (event.kind === 'connected') {
         isConnected = true;
         for (const inspected of known.values()) inspected.isDoubtful = true;
@@ -218,7 +218,7 @@ export function createStartTimes({
 
 /** Used if start times are not shown. */
 export const noStartTimes: StartTimes = {
-  hear: () => {},
+  onEvent: () => {},
   find: () => Promise.resolve(),
   of: () => undefined,
   revision: () => 0,

@@ -23,14 +23,14 @@ type StatusParts = {
 
 /** Derives from events whether an update is under way. */
 export function createStatus({ history, scheduler, inventory, isRepairing }: StatusParts): {
-  readonly hear: (event: ServiceEvent) => void;
+  readonly onEvent: (event: ServiceEvent) => void;
   readonly read: () => ServiceStatus;
 } {
   const run = createRunProgress();
   const running = new Set<string>();
   return {
-    hear(event) {
-      run.hear(event);
+    onEvent(event) {
+      run.onEvent(event);
       if (!('purpose' in event) || event.purpose !== 'update') return;
       if (event.kind === 'scan_started') running.add(event.runId);
       else running.delete(event.runId);
@@ -57,7 +57,7 @@ function countsOf({ scanned, updated, failed, restarted, skipped }: HistoryEntry
 
 /** The update run under way, from its events. */
 type RunProgress = {
-  readonly hear: (event: ServiceEvent) => void;
+  readonly onEvent: (event: ServiceEvent) => void;
   /** Undefined when no run is under way. */
   readonly read: () => RunUnderWay | undefined;
 };
@@ -85,7 +85,7 @@ export function createRunProgress(): RunProgress {
   }
 
   return {
-    hear(event) {
+    onEvent(event) {
       if (event.kind === 'scan_started' && event.purpose === 'update') begin(event);
       if (run === undefined || !('runId' in event) || event.runId !== run.runId) return;
       switch (event.kind) {

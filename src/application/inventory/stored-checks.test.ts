@@ -100,7 +100,7 @@ describe('the checks of an earlier process', () => {
     checks.noteChecked([held], 1234);
     const newImageId = digestOf('next image');
     const outcome = { ...updatedOutcome, newImageId, newDigest: digestOf('next') };
-    checks.hear({ kind: 'update_completed', runId: 'r', outcome, atMs: 2000 });
+    checks.onEvent({ kind: 'update_completed', runId: 'r', outcome, atMs: 2000 });
     expect(compactChecks(written)).toMatchObject([{ key: 'web', imageId: newImageId, check: { staleness: 'fresh' } }]);
   });
 

@@ -61,11 +61,11 @@ export function createEntityKeeper(parts: EntityKeeperParts): EntityKeeper {
   let shownRevision = -1;
   let shown: Entities | undefined;
 
-  function hear(event: ServiceEvent): void {
+  function onEvent(event: ServiceEvent): void {
     // A new check has its own reason.
     if (event.kind === 'container_checked')
       isChanged = notes.delete(fleetKeyOf(event.engine, { name: event.container, kind: event.entryKind })) || isChanged;
-    if (updates.hear(event)) isChanged = true;
+    if (updates.onEvent(event)) isChanged = true;
   }
 
   function isComplete(): boolean {
@@ -145,7 +145,7 @@ export function createEntityKeeper(parts: EntityKeeperParts): EntityKeeper {
       }
     },
     async run(signal) {
-      const leave = application.subscribe(hear);
+      const leave = application.subscribe(onEvent);
       let examining: Promise<void> | undefined;
       try {
         while (!signal.aborted) {
@@ -167,7 +167,7 @@ export function createEntityKeeper(parts: EntityKeeperParts): EntityKeeper {
 const pollIntervalMs = 1000;
 
 /** The updates under way, from their events. */
-function createUpdatesUnderWay({ monotonicMs }: Pick<Clock, 'monotonicMs'>, { gateWindowMs }: ServiceSettings) {
+function createUpdatesUnderWay({ monotonicMs }: Pick<Clock, 'monotonicMs'>, { healthWindowMs }: ServiceSettings) {
   const updates = new Map<string, OneUpdate>();
 
   function change(
@@ -196,7 +196,7 @@ function createUpdatesUnderWay({ monotonicMs }: Pick<Clock, 'monotonicMs'>, { ga
 
   return {
     /** Whether something has changed. */
-    hear(event: ServiceEvent): boolean {
+    onEvent(event: ServiceEvent): boolean {
       switch (event.kind) {
         case 'update_started':
           return change(event, { phase: 'waiting' });
@@ -222,7 +222,7 @@ function createUpdatesUnderWay({ monotonicMs }: Pick<Clock, 'monotonicMs'>, { ga
       const ids = new Map(containers.map((one) => [fleetKeyOf(one.engine, one), one.id]));
       for (const [key, { expected }] of updates)
         if (expected !== undefined && (ids.get(key) === expected.id || nowMs > expected.untilMs)) updates.delete(key);
-      return new Map([...updates].map(([key, one]) => [key, progressOf(one, nowMs, gateWindowMs)]));
+      return new Map([...updates].map(([key, one]) => [key, progressOf(one, nowMs, healthWindowMs)]));
     },
   };
 }

@@ -69,7 +69,7 @@ function scene(settings: Partial<NotificationSettings> = {}, parts: Partial<Noti
     async run(containers, recipients) {
       const runId = `run-${(runs += 1)}`;
       for (const event of eventsOf(runId, containers, recipients)) notifier.handleEvent(event);
-      await notifier.settled();
+      await notifier.flush();
       await clock.advance(60_000);
     },
   };
@@ -175,10 +175,10 @@ describe('the notifier', () => {
       atMs: 1,
     });
     notifier.failed(new Error('away'));
-    await notifier.settled();
+    await notifier.flush();
     expect(said()).toEqual(['ops: internal error: away', 'mail: internal error: away']);
     notifier.failed(new Error('gone'));
-    await notifier.settled();
+    await notifier.flush();
     expect(said()).toHaveLength(4);
   });
 
@@ -228,7 +228,7 @@ describe('the notifier', () => {
         notifier.handleEvent({ kind: 'container_checked', runId, container, image: 'i', status, reason: 'r' });
       const counts = { scanned: 2, updated: 0, failed: 0, restarted: 0, skipped: 0 };
       notifier.handleEvent({ kind: 'scan_completed', runId, purpose: 'check', ...counts, session: undefined, atMs: 1 });
-      await notifier.settled();
+      await notifier.flush();
     };
     const [own, family] = [scene(), scene({ style: 'watchtower', repeat: true })];
     await hear(own);

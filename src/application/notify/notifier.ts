@@ -71,7 +71,7 @@ export async function openNotifications(parts: NotificationParts): Promise<Notif
         () => closing.abort(),
         () => undefined,
       );
-      await notifier.settled();
+      await notifier.flush();
       settled.abort();
       await late;
       await delivery.close();
@@ -102,7 +102,7 @@ type Notifier = {
    */
   readonly failed: (error: unknown) => void;
   /** Resolves when a message has been written for every event so far. */
-  readonly settled: () => Promise<void>;
+  readonly flush: () => Promise<void>;
 };
 
 export type NotifierParts = {
@@ -250,7 +250,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
         error: reason,
       });
     },
-    settled: () => pending,
+    flush: () => pending,
   };
 }
 

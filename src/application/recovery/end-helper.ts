@@ -195,7 +195,7 @@ export function withRecipients(
   const labelled = transaction.containers.flatMap((name) => {
     // Of an old container and its successor, the older one has the labels of the user.
     const container = listed.findLast((one) => plainName(one.name) === name);
-    const notify = container && readLabels(container.labels, imageLabelsOf(container)).wishes.notify;
+    const notify = container && readLabels(container.labels, imageLabelsOf(container)).labelSettings.notify;
     return notify === undefined ? [] : [[name, notify] as const];
   });
   return labelled.length === 0 ? transaction : { ...transaction, recipients: Object.fromEntries(labelled) };

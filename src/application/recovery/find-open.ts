@@ -239,7 +239,7 @@ function suspectsAmong(
   // Transactions without their old container: the other carrier, at its plain name, shows whether the update is over.
   const withoutOld = new Set<string>();
   for (const { given, reading } of read)
-    if (reading.kind === 'journal' && (given?.role === 'bad' || (given && reading.journal.role === 'standin')))
+    if (reading.kind === 'journal' && (given?.role === 'bad' || (given && reading.journal.role === 'replica')))
       withoutOld.add(reading.journal.oldId);
   const carriers = read.filter(({ given, reading }) => {
     if (reading.kind !== 'journal') return false;

@@ -7,7 +7,7 @@ import { recoverTransactions } from './recover.ts';
 import { runTransaction } from '../transaction/run-transaction.ts';
 
 const image = 'registry.test/app:stable';
-const settings = { ...defaultSettings, gateWindowMs: 1000, stopTimeoutMs: 1000 };
+const settings = { ...defaultSettings, healthWindowMs: 1000, stopTimeoutMs: 1000 };
 
 /** The updater was killed after the stop of a container and before the start of its successor. */
 async function interrupted(

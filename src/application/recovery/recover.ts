@@ -312,7 +312,7 @@ async function repairTransaction(
       onPhase: () => {},
     });
     if (result === 'left') return { containers: names, result: 'left', reason: leftToNextStart, isPending: true };
-    if (result === 'aside') {
+    if (result === 'needsHelper') {
       const ids = facts?.members.flatMap(({ old, new: successor }) => [old?.id ?? '', successor?.id ?? '']) ?? [];
       const way = ids.map((id) => ways.get(id)).find((found) => found !== undefined);
       return await handOverToHelper(outside, { names, transaction, way, selfUpdate: settings.selfUpdate });
@@ -363,7 +363,7 @@ async function isReplicaBack({ engine }: Outside, { id, members }: OpenTransacti
   const holders = await Promise.all(members.map(({ name }) => engine.inspectContainer(name)));
   return holders.some((holder) => {
     const reading = readJournal(holder?.settings.Config.Labels ?? {});
-    return reading.kind === 'journal' && reading.journal.role === 'standin' && reading.journal.transaction === id;
+    return reading.kind === 'journal' && reading.journal.role === 'replica' && reading.journal.transaction === id;
   });
 }
 

@@ -6,7 +6,7 @@ import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 import { createApplication } from '../create-application.ts';
 
 const full = { trigger: 'command', images: [], containers: [] } as const;
-const settings = { ...defaultSettings, gateWindowMs: 1000 };
+const settings = { ...defaultSettings, healthWindowMs: 1000 };
 
 /**
  * An update creates its successor so late that a second process treats its mark as stray, and a third one moves the tag

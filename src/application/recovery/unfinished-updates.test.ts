@@ -9,7 +9,7 @@ import { writeJournal } from '../../domain/transaction/journal.ts';
 import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 import { createApplication } from '../create-application.ts';
 
-const settings = { ...defaultSettings, gateWindowMs: 1000 };
+const settings = { ...defaultSettings, healthWindowMs: 1000 };
 const everything = { images: [], containers: [] } as const;
 
 /** `vpn` is stale; `quiet` beside it is not. */

@@ -153,10 +153,10 @@ function withRequestedReason(
 
 /** The limits of a service from its labels and the settings. */
 export function limitsOf(service: SwarmService, settings: ServiceSettings): ServiceLimits {
-  const { wishes } = readLabels(summaryOfService(service).labels, {});
-  const { gateWindowMs, gateTimeoutMs, pullTimeoutMs } = effectiveSettings(settings, wishes);
-  const windowMs = Math.max(service.monitorMs, gateWindowMs);
-  return { windowMs, proofMs: windowMs + (gateTimeoutMs ?? defaultTimeoutMs), stallMs: pullTimeoutMs };
+  const { labelSettings } = readLabels(summaryOfService(service).labels, {});
+  const { healthWindowMs, healthTimeoutMs, pullTimeoutMs } = effectiveSettings(settings, labelSettings);
+  const windowMs = Math.max(service.monitorMs, healthWindowMs);
+  return { windowMs, proofMs: windowMs + (healthTimeoutMs ?? defaultTimeoutMs), stallMs: pullTimeoutMs };
 }
 
 /** The swarm counts a task as running once its HEALTHCHECK has passed, so most of the wait is over then. */
@@ -248,7 +248,7 @@ const resultOf: Readonly<Record<ServiceEnd['outcome'], RecoveredTransaction['res
 
 function asTransaction(service: SwarmService, { outcome, reason }: ServiceEnd): RecoveredTransaction {
   const { name } = service;
-  const { notify } = readLabels(summaryOfService(service).labels, {}).wishes;
+  const { notify } = readLabels(summaryOfService(service).labels, {}).labelSettings;
   return {
     containers: [name],
     kind: 'service',

@@ -78,7 +78,7 @@ export async function rollBackServices(
 function plannedBack(service: SwarmService, seal: Outside['seal']): PlannedService {
   const { id, name, image: from } = service;
   const { image } = summaryOfService(service);
-  if (wishesOf(service).enable === false) throw refuse(name, 'it is disabled by its label');
+  if (labelSettingsOf(service).enable === false) throw refuse(name, 'it is disabled by its label');
   const to = rollbackImageOf(service, seal);
   const unpinned = unpinnedEarlierImage(service, seal);
   if (unpinned !== undefined)
@@ -94,8 +94,8 @@ function plannedBack(service: SwarmService, seal: Outside['seal']): PlannedServi
   return { id, name, image, from, to, after: [] };
 }
 
-function wishesOf(service: SwarmService): LabelValues {
-  return readLabels(summaryOfService(service).labels, {}).wishes;
+function labelSettingsOf(service: SwarmService): LabelValues {
+  return readLabels(summaryOfService(service).labels, {}).labelSettings;
 }
 
 type Signing = {
@@ -113,10 +113,10 @@ async function requireSigned(
   { service, back: { name, to } }: Signing,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const inForce = effectiveSettings(settings, wishesOf(service));
+  const effective = effectiveSettings(settings, labelSettingsOf(service));
   const [reference, digest] = [tryParseImageReference(to), digestIn(to)];
-  if (reference === undefined || digest === undefined || !needsSignature(inForce, outside.verificationKeys)) return;
-  const why = await whyUnsigned(outside, inForce, { reference, digest }, signal);
+  if (reference === undefined || digest === undefined || !needsSignature(effective, outside.verificationKeys)) return;
+  const why = await whyUnsigned(outside, effective, { reference, digest }, signal);
   if (why !== undefined) throw refuse(name, `its earlier image has to be pulled, and is ${why}`);
 }
 

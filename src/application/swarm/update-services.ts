@@ -103,8 +103,8 @@ export function planServices(
 }
 
 function dependenciesOf(service: SwarmService): readonly string[] {
-  const { wishes } = readLabels(summaryOfService(service).labels, {});
-  return wishes.dependsOn ?? [];
+  const { labelSettings } = readLabels(summaryOfService(service).labels, {});
+  return labelSettings.dependsOn ?? [];
 }
 
 /** The service of the task in which this process runs. */

@@ -8,7 +8,7 @@ import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 import { createApplication } from '../create-application.ts';
 import { recoverTransactions } from '../recovery/recover.ts';
 
-const settings = { ...defaultSettings, gateWindowMs: 1000, updateAutoRemove: true };
+const settings = { ...defaultSettings, healthWindowMs: 1000, updateAutoRemove: true };
 const image = 'app:1';
 
 async function setScene(next: Behaviour = {}, host: object = {}): Promise<SandboxScene> {

@@ -132,7 +132,7 @@ export function recipeOf(
   { outside, settings, transaction }: StepContext,
   { prepared, parts, member, role, replaced }: RecipeParts,
 ): ReturnType<typeof recipeFor> {
-  const isAutoRemoveReplica = role === 'standin';
+  const isAutoRemoveReplica = role === 'replica';
   return recipeFor({
     container: withAutoRemove(parts.planned.container, !isAutoRemoveReplica && member.autoRemoves),
     oldImage: parts.oldImage,

@@ -9,7 +9,7 @@ import { recoverTransactions, type RecoveryOrder } from '../recovery/recover.ts'
 
 const settings: ServiceSettings = {
   ...defaultSettings,
-  gateWindowMs: 2000,
+  healthWindowMs: 2000,
   data: { kind: 'volumes' },
   dataImage: 'upkeep-tools:1',
 };

@@ -267,7 +267,7 @@ async function runHelper({ outside }: Context, id: string, limitMs: number | und
   const untilMs = clock.monotonicMs() + (limitMs ?? Infinity);
   try {
     for (;;) {
-      const waitMs = Math.min(longestWaitMs, untilMs - clock.monotonicMs());
+      const waitMs = Math.min(maxWaitMs, untilMs - clock.monotonicMs());
       if (waitMs <= 0) return { kind: 'late' };
       await engine.waitUntilStopped(id, waitMs, over.signal);
       const container = await engine.inspectContainer(id);
@@ -288,7 +288,7 @@ async function runHelper({ outside }: Context, id: string, limitMs: number | und
 const lastWaitMs = 4000;
 
 /** One request of many for a long copy: a proxy may end longer ones. */
-const longestWaitMs = 60_000;
+const maxWaitMs = 60_000;
 
 export async function freeReserve({ outside: { engine }, transaction }: StepContext): Promise<Performed> {
   const data = dataOf(transaction);

@@ -8,7 +8,7 @@ import { runTransaction } from './run-transaction.ts';
 
 async function callsOfOne() {
   const scene = createSandboxScene();
-  const settings = { ...defaultSettings, gateWindowMs: 0 };
+  const settings = { ...defaultSettings, healthWindowMs: 0 };
   scene.registry.store.publish('app:1', { version: '1' });
   await scene.sandbox.engine.pullImage({ reference: 'app:1' });
   const HostConfig = { RestartPolicy: { Name: 'unless-stopped' } };

@@ -72,7 +72,7 @@ async function findSuccessors(
   for (const { id: containerId, labels } of await engine.listContainers({ label: `${transactionLabel}=${id}` })) {
     const reading = readJournal(labels);
     if (reading.kind !== 'journal') continue;
-    (reading.journal.role === 'standin' ? autoRemoveReplicas : successors).set(reading.journal.oldId, containerId);
+    (reading.journal.role === 'replica' ? autoRemoveReplicas : successors).set(reading.journal.oldId, containerId);
   }
 }
 
@@ -114,11 +114,11 @@ async function readMember(
   if (successor === undefined) successors.delete(member.oldId);
   if (autoRemoveReplica === undefined) autoRemoveReplicas.delete(member.oldId);
   const isOver = autoRemoveReplica !== undefined && (original === undefined || !isAlive(original.state.status));
-  const [old, spare] = isOver ? [autoRemoveReplica, original] : [original, autoRemoveReplica];
+  const [old, replica] = isOver ? [autoRemoveReplica, original] : [original, autoRemoveReplica];
   const reference = memory.isRecovery ? followedTag(old) : member.reference;
   const hasHook = (container: Container, hook: HookName) => hookCommand(container, hook, settings) !== undefined;
   const oldFacts = old && factsOf(old, member.name, hasHook(old, 'preUpdate'));
-  const spareFacts = spare && factsOf(spare, member.name, false);
+  const spareFacts = replica && factsOf(replica, member.name, false);
   const newFacts = successor && factsOf(successor, member.name, hasHook(successor, 'postUpdate'));
   return {
     ...member,
@@ -128,7 +128,7 @@ async function readMember(
         ? { ...oldFacts, hasData: true }
         : oldFacts,
     new: newFacts,
-    spare: spareFacts,
+    replica: spareFacts,
     lacksAutoRemoveReplica:
       autoRemoveReplica === undefined &&
       (oldFacts === undefined
@@ -147,7 +147,7 @@ async function readMember(
     rivals:
       newFacts?.place === 'new' &&
       (oldFacts === undefined || (oldFacts.place === 'name' && memory.direction === 'forward'))
-        ? await rivalsOf(outside, member.name, [newFacts.id, spare?.id], replacedBy(original))
+        ? await rivalsOf(outside, member.name, [newFacts.id, replica?.id], replacedBy(original))
         : [],
     taggedImageId:
       memory.direction === 'forward' || reference === '' ? undefined : (await engine.inspectImage(reference))?.id,
@@ -322,9 +322,9 @@ function createPruneWatch({ engine, clock, log }: Outside) {
     }
   }
 
-  function noteSeen({ oldId, old, new: successor, spare }: MemberFacts, readAtMs: number): void {
+  function noteSeen({ oldId, old, new: successor, replica }: MemberFacts, readAtMs: number): void {
     const before = seenAtMs.get(oldId);
-    const isOldSeen = old !== undefined || spare !== undefined;
+    const isOldSeen = old !== undefined || replica !== undefined;
     const any = isOldSeen || successor !== undefined ? readAtMs : before?.any;
     seenAtMs.set(oldId, { any, old: isOldSeen ? readAtMs : before?.old });
   }
@@ -354,10 +354,10 @@ type SeenAtMs = { readonly old: number | undefined; readonly any: number | undef
  * that ran counts as lost.
  */
 function isLost(
-  { old, new: successor, spare, nameHeldBy, wasRunning }: MemberFacts,
+  { old, new: successor, replica, nameHeldBy, wasRunning }: MemberFacts,
   { members, memory: { direction, proven } }: TransactionFacts,
 ): boolean {
-  if (old !== undefined || spare !== undefined || !wasRunning) return false;
+  if (old !== undefined || replica !== undefined || !wasRunning) return false;
   if (successor === undefined) return nameHeldBy === 'nobody';
   const hasFailed = direction === 'back' && !proven.has(successor.id) && members.length === 1;
   return hasFailed && (nameHeldBy === 'new' || nameHeldBy === 'nobody');
@@ -445,7 +445,7 @@ async function eventsOf({ engine, log }: Outside, ids: readonly string[]): Promi
   }
 }
 
-/** Longer than any health gate. The containers belong to this transaction, so they have no older events. */
+/** Longer than any health check. The containers belong to this transaction, so they have no older events. */
 const maxAgoMs = 2 * 3_600_000;
 
 /** An engine notices an exit some milliseconds later, and two exits in any order. */

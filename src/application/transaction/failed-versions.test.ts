@@ -32,7 +32,7 @@ async function update(
   settings: Partial<ServiceSettings> = {},
   process = scene.startProcess(),
 ): Promise<Run> {
-  const application = createApplication(process.outside, { ...defaultSettings, gateWindowMs: 1000, ...settings });
+  const application = createApplication(process.outside, { ...defaultSettings, healthWindowMs: 1000, ...settings });
   const { containers } = await scene.clock.run(() => application.update({ ...full, ...request }));
   process.connection.crash();
   return { outcome: containers[0]?.outcome ?? '', reason: containers[0]?.reason ?? '', process };
@@ -93,9 +93,9 @@ describe('a version that failed for its own fault', () => {
     expect(await scene.sandbox.engine.inspectImage('app:1')).toBeDefined();
   });
 
-  test('is seen by the recovery that resumes its health gate', async () => {
+  test('is seen by the recovery that resumes its health check', async () => {
     const scene = await setScene({ exitsAfterMs: 60_000, exitCode: 4 });
-    const settings = { ...defaultSettings, gateWindowMs: 120_000 };
+    const settings = { ...defaultSettings, healthWindowMs: 120_000 };
     const killed = scene.startProcess();
     const first = createApplication(killed.outside, settings);
     await scene.clock
@@ -114,10 +114,10 @@ describe('a version that failed for its own fault', () => {
 });
 
 describe('a version that failed for other reasons is tried again', () => {
-  test.each(['graceful', 'crash', 'power-cut'] as const)('%s of the engine during its health gate', async (how) => {
+  test.each(['graceful', 'crash', 'power-cut'] as const)('%s of the engine during its health check', async (how) => {
     const scene = await setScene({});
     const process = scene.startProcess();
-    const settings = { gateWindowMs: 60_000 };
+    const settings = { healthWindowMs: 60_000 };
     const [first] = await scene.clock.run(() =>
       Promise.all([
         update(scene, {}, settings, process),

@@ -54,7 +54,7 @@ async function update(
   };
   const application = createApplication(
     { ...outside, engine },
-    { ...defaultSettings, gateWindowMs: 5000, ...settings },
+    { ...defaultSettings, healthWindowMs: 5000, ...settings },
   );
   const request = { trigger: 'command', images: [], containers: [] } as const;
   const { containers } = await scene.clock.run(() => application.update(request));
@@ -110,7 +110,7 @@ describe('in a network group the version whose process ended first is at fault',
     ['the target', { tunnel: endsAfter(2000), middle: endsAfter(2100), side: endsAfter(2050) }, 'tunnel'],
     ['the last', { tunnel: endsAfter(2100), middle: endsAfter(2050), side: endsAfter(2000, 7) }, 'side'],
     ['the one between', { tunnel: endsAfter(2200), middle: endsAfter(2010), side: endsAfter(2100) }, 'middle'],
-  ])('in the gate, within one look: %s', async (_which, next, culprit) => {
+  ])('in the health check, within one look: %s', async (_which, next, culprit) => {
     const scene = await setScene(next);
     const outcomes = await update(scene);
     expect(outcomes[culprit]).toMatchObject({
@@ -120,10 +120,10 @@ describe('in a network group the version whose process ended first is at fault',
     expect(marks(scene)).toHaveLength(1);
   });
 
-  test('in the gate, whose other members are not waited for any longer', async () => {
+  test('in the health check, whose other members are not waited for any longer', async () => {
     const scene = await setScene({ tunnel: good, side: endsAfter(1000) });
     const startedAtMs = scene.clock.monotonicMs();
-    const { side } = await update(scene, {}, { gateWindowMs: 600_000 });
+    const { side } = await update(scene, {}, { healthWindowMs: 600_000 });
     expect(side?.reason).toContain('"side" failed: it exited with code 3');
     expect(scene.clock.monotonicMs() - startedAtMs).toBeLessThan(10_000);
     expect(marks(scene)).toHaveLength(1);
@@ -171,7 +171,7 @@ describe('a version with --rm that ends is told with its exit code and not tried
       Promise.all([
         (async () => {
           const { outside } = scene.startProcess();
-          const application = createApplication(outside, { ...defaultSettings, gateWindowMs: 5000, ...settings });
+          const application = createApplication(outside, { ...defaultSettings, healthWindowMs: 5000, ...settings });
           return application.update({ trigger: 'command', images: [], containers: [] });
         })(),
         scene.clock.sleep(2000).then(() => control.removeContainer('worker')),

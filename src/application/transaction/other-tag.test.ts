@@ -8,7 +8,7 @@ import { listAll } from '../engine/listing.ts';
 import { createPlanner } from '../check/make-plan.ts';
 import { runPlan } from '../update/run-plan.ts';
 
-const settings = { ...defaultSettings, gateWindowMs: 1000 };
+const settings = { ...defaultSettings, healthWindowMs: 1000 };
 
 /** Updates `api` from `shop/api:7` to `shop/api:8` with a fault, and then recovers in a new process. */
 async function updateToOtherTag(behaviour: 'good' | 'crashesAtStart', faults: readonly PlannedFault[]) {

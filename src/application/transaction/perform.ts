@@ -18,11 +18,11 @@ import {
   maxPendingStopMs,
   stopAndHealthPolicyOf,
   endedAndGone,
-  passGate,
+  passHealthCheck,
   vanished,
   calledOff,
-  type GateVerdict,
-  type GateOptions,
+  type HealthVerdict,
+  type HealthOptions,
 } from '../health/health.ts';
 import { askBeforeUpdate, tellAfterUpdate } from '../health/hooks.ts';
 import { removeMark, servesForMs, setMark } from './open-transaction.ts';
@@ -86,8 +86,8 @@ const performers: { readonly [K in StepKind]: (context: StepContext, step: StepO
   },
   stop: stopContainer,
   start: startContainer,
-  gate: (context, step) => {
-    const prove = () => passGates(context, step);
+  awaitHealth: (context, step) => {
+    const prove = () => passHealthChecks(context, step);
     return context.whileUnproven?.(prove) ?? prove();
   },
   hook: (context, { id, hook }) =>
@@ -191,7 +191,7 @@ async function createAutoRemoveReplica(
     prepared,
     parts: former,
     member: memberAsItWas(member),
-    role: 'standin',
+    role: 'replica',
     replaced,
   });
   const image = await fetchAgain(context, parts.oldImage, {
@@ -364,13 +364,13 @@ function networkBefore({ prepared }: StepContext, { planned }: PreparedMember, n
  * Waits for the health of all successors at once, and then for the way through a door. One failure ends the wait, because all of them are rolled back. The
  * end of the process ends it too, after a few seconds in which a short wait ends by itself.
  */
-async function passGates(
+async function passHealthChecks(
   { outside, settings, transaction, whyDoorClosed }: StepContext,
-  { ids }: StepOf<'gate'>,
+  { ids }: StepOf<'awaitHealth'>,
 ): Promise<Performed> {
   const callOff = new AbortController();
   const runningAtFirst = new Set<string>();
-  let failure: { readonly id: string; readonly verdict: FailedGate } | undefined;
+  let failure: { readonly id: string; readonly verdict: FailedHealth } | undefined;
   let isLeft = false;
   const leave = async () => {
     await outside.clock.sleep(lastWaitMs, callOff.signal).catch(() => undefined);
@@ -388,7 +388,7 @@ async function passGates(
         outside.log.warn('An update does not wait for a HEALTHCHECK: the container was unhealthy before', {
           container: member.name,
         });
-      const pass = member?.desiredEndState === 'completed' ? passCompletion : passGate;
+      const pass = member?.desiredEndState === 'completed' ? passCompletion : passHealthCheck;
       const verdict = await pass(outside, settings, id, {
         restartsBefore: 0,
         ignoresHealthcheck,
@@ -419,33 +419,33 @@ async function passGates(
 /** `docker stop` kills a process after 10 s, and the end of a run needs some of them. */
 const lastWaitMs = 4000;
 
-type FailedGate = Extract<GateVerdict, { readonly kind: 'failed' }>;
+type FailedHealth = Extract<HealthVerdict, { readonly kind: 'failed' }>;
 
 async function blame(
   { outside, transaction }: Pick<StepContext, 'outside' | 'transaction'>,
-  { id, verdict }: { readonly id: string; readonly verdict: FailedGate },
-  seenWell: ReadonlySet<string>,
+  { id, verdict }: { readonly id: string; readonly verdict: FailedHealth },
+  runningAtFirst: ReadonlySet<string>,
 ): Promise<Performed> {
   const first = await firstToEnd(outside, transaction);
   const autoRemoves = memberOf(id, transaction)?.autoRemoves === true;
   const isSame = first?.id === id && !first.isGone && !autoRemoves && first.ownFault === verdict.ownFault;
-  if (first !== undefined && !isSame) return outcomeOfEnd(first, seenWell.has(first.id));
+  if (first !== undefined && !isSame) return outcomeOfEnd(first, runningAtFirst.has(first.id));
   const isEnded = verdict === vanished && autoRemoves;
   const { ownFault, reason, wasRunningAtFirst } = isEnded ? { ...endedAndGone, wasRunningAtFirst: false } : verdict;
   return outcomeOfEnd({ id, ownFault, reason }, wasRunningAtFirst);
 }
 
-/** The gate of a job that other containers wait for. It passes when the job has exited with code 0. */
+/** The health check of a job that other containers wait for. It passes when the job has exited with code 0. */
 async function passCompletion(
   outside: Outside,
   settings: ServiceSettings,
   id: string,
-  { signal }: GateOptions = {},
-): Promise<GateVerdict> {
+  { signal }: HealthOptions = {},
+): Promise<HealthVerdict> {
   const { engine } = outside;
   const first = await engine.inspectContainer(id);
   if (first === undefined) return vanished;
-  const limitMs = stopAndHealthPolicyOf(first, settings).gateTimeoutMs ?? maxWorkMs;
+  const limitMs = stopAndHealthPolicyOf(first, settings).healthTimeoutMs ?? maxWorkMs;
   const wasRunningAtFirst = isAlive(first.state.status);
   try {
     await engine.waitUntilStopped(id, limitMs, signal);
@@ -455,7 +455,7 @@ async function passCompletion(
   }
   const { state } = (await engine.inspectContainer(id)) ?? {};
   if (state === undefined) return vanished;
-  const failed = (reason: string): GateVerdict => ({ kind: 'failed', reason, ownFault: true, wasRunningAtFirst });
+  const failed = (reason: string): HealthVerdict => ({ kind: 'failed', reason, ownFault: true, wasRunningAtFirst });
   if (isAlive(state.status)) return failed(`its work was not done within ${formatDuration(limitMs)}`);
   return state.exitCode === 0 ? { kind: 'passed' } : failed(`its work ended with code ${state.exitCode}`);
 }

@@ -373,8 +373,8 @@ function probeToBe(
   oldImage: Image | undefined,
   image: Image,
 ): HealthProbe {
-  const { wishes } = readLabels(labelsToBe(container, oldImage, image), image.config.Labels ?? {});
-  return effectiveSettings(settings, wishes).healthProbe;
+  const { labelSettings } = readLabels(labelsToBe(container, oldImage, image), image.config.Labels ?? {});
+  return effectiveSettings(settings, labelSettings).healthProbe;
 }
 
 /** Refuses a member whose health probe cannot be reached, because its update could never succeed. */

@@ -59,7 +59,7 @@ export async function runTransaction(
     const member = planned.members.find((one) => one.container.name === container);
     const windowMs =
       phase === 'checking health' && member !== undefined
-        ? stopAndHealthPolicyOf(member.container, settings).gateWindowMs
+        ? stopAndHealthPolicyOf(member.container, settings).healthWindowMs
         : undefined;
     announcePhase(outside, runId, container, phase, windowMs);
   };
@@ -171,7 +171,7 @@ async function replaceContainers(
   // An instance that starts may take a slow update for a dead one, and move its tag back, while others give way to it.
   const mayTryAgain = result.result === 'undone' && result.wasTagMoved && !isSecond;
   if (mayTryAgain) return replaceContainers(outside, settings, planned, { ...run, isSecond: true }, signal);
-  if (result.result === 'aside' && handedOver !== undefined)
+  if (result.result === 'needsHelper' && handedOver !== undefined)
     return [await handOverToHelper({ outside, settings, prepared, transaction, onPhase, handedOver, signal })];
   const failures = failuresOf(transaction, result.failedImages);
   await rememberFailures(outside, failures);

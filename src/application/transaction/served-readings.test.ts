@@ -9,7 +9,7 @@ import { runTransaction } from './run-transaction.ts';
 /** An update of one container. The engine of its transaction is the sandbox's, changed by `meddle`. */
 async function updateWith(meddle: (engine: Engine, scene: ReturnType<typeof createSandboxScene>) => Partial<Engine>) {
   const scene = createSandboxScene();
-  const settings = { ...defaultSettings, gateWindowMs: 0 };
+  const settings = { ...defaultSettings, healthWindowMs: 0 };
   scene.registry.store.publish('app:1', { version: '1' });
   await scene.sandbox.engine.pullImage({ reference: 'app:1' });
   const HostConfig = { RestartPolicy: { Name: 'unless-stopped' } };

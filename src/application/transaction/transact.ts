@@ -101,7 +101,7 @@ async function repeatSteps(options: TransactOptions): Promise<TransactResult> {
       readAgain(options.transaction, decision.step.id);
       continue;
     }
-    if (isForHelper(options, decision, facts)) return conclude('aside');
+    if (isForHelper(options, decision, facts)) return conclude('needsHelper');
     const forbidden = leadsToStop(decision, facts) ? await whyNotStop(outside) : undefined;
     if (forbidden !== undefined) {
       memory = addReason(memory, `${describeStep(decision.step, facts)} is not tried: ${forbidden}`);
@@ -192,7 +192,7 @@ function isForHelper(
  */
 function isUnread({ transaction }: TransactOptions, { members }: TransactionFacts, exceptId?: string): boolean {
   return members
-    .flatMap(({ old, new: made, spare }) => [old?.id ?? '', made?.id ?? '', spare?.id ?? ''])
+    .flatMap(({ old, new: made, replica }) => [old?.id ?? '', made?.id ?? '', replica?.id ?? ''])
     .some((id) => id !== exceptId && transaction.lastRead.get(id)?.hasServed === true);
 }
 
@@ -205,7 +205,8 @@ function leadsToStop({ step, phase }: StepDecision, { members }: TransactionFact
 /** Whether the step waits for a process in a container. A usual stop is short. */
 function mayTakeLong({ settings, transaction }: TransactOptions, step: Step): boolean {
   if (step.kind === 'saveData' || step.kind === 'restoreData') return true;
-  if (step.kind !== 'stop') return step.kind === 'gate' || step.kind === 'hook' || step.kind === 'waitOutPendingStop';
+  if (step.kind !== 'stop')
+    return step.kind === 'awaitHealth' || step.kind === 'hook' || step.kind === 'waitOutPendingStop';
   const { stop } = stopAndHealthPolicyOf(transaction.lastRead.get(step.id)?.container, settings);
   return stop.timeoutSeconds > usualStopSeconds;
 }
@@ -294,10 +295,10 @@ export type TransactResult = Pick<
   /** Only a person can decide about the data, or remove what prevents their restore. */
   readonly isDataStuck: boolean;
   /**
-   * `aside`: the next step would stop our own container, or one of `ways`, so a helper must perform it. `left`: this
+   * `needsHelper`: the next step would stop our own container, or one of `ways`, so a helper must perform it. `left`: this
    * process ends before the new versions have proven themselves; the next start finishes or undoes the update.
    */
-  readonly result: 'committed' | 'undone' | 'stuck' | 'aside' | 'left';
+  readonly result: 'committed' | 'undone' | 'stuck' | 'needsHelper' | 'left';
   /** The last facts. Undefined if none could be read. */
   readonly facts: TransactionFacts | undefined;
   /** The last log lines of successors that failed, by the old container's id. */

@@ -48,7 +48,7 @@ async function setStage(names: readonly string[]) {
       routes: () => ({ own: { kind: 'socket', path: '/var/run/docker.sock' }, others: [] }),
       ...(freeBytes !== undefined && { freeBytes: () => Promise.resolve(freeBytes) }),
     };
-    const application = createApplication(world, { ...defaultSettings, gateWindowMs: 1000, ...settings });
+    const application = createApplication(world, { ...defaultSettings, healthWindowMs: 1000, ...settings });
     const { containers } = await scene.clock.run(() => application.update(all));
     return Object.fromEntries(containers.map(({ name, outcome }) => [name, outcome]));
   }

@@ -52,7 +52,7 @@ async function setScene({ tags, labels = {}, name = repository, keys = [], remov
     settings: Partial<ServiceSettings> = {},
   ): Promise<Result> => {
     const world = { ...outside, registry, verificationKeys };
-    const chosen = { ...defaultSettings, gateWindowMs: 1000, stopTimeoutMs: 1000, ...settings };
+    const chosen = { ...defaultSettings, healthWindowMs: 1000, stopTimeoutMs: 1000, ...settings };
     return scene.clock.run(() => work(createApplication(world, chosen)));
   };
   return {

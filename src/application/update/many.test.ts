@@ -24,7 +24,7 @@ async function run(scene: SandboxScene, name: string, image: string, labels: Rea
 async function update(scene: SandboxScene, settings: Partial<ServiceSettings> = {}, wish: Partial<UpdateRequest> = {}) {
   const application = createApplication(scene.startProcess().outside, {
     ...defaultSettings,
-    gateWindowMs: 60_000,
+    healthWindowMs: 60_000,
     ...settings,
   });
   const events: ServiceEvent[] = [];
@@ -61,8 +61,8 @@ describe('the wait for health', () => {
   }
 
   test('holds no place: others begin meanwhile, never more at once than there are places', async () => {
-    const [most, mostWorking] = await unproven({ updateConcurrency: 2 });
-    expect(mostWorking).toBe(2);
+    const [most, maxWorking] = await unproven({ updateConcurrency: 2 });
+    expect(maxWorking).toBe(2);
     expect(most).toBeGreaterThan(4);
   });
 

@@ -157,10 +157,10 @@ async function previousOf(world: World, found: Found): Promise<StaleContainer> {
   const held = await world.outside.engine.inspectImage(oldImageId, world.signal);
   if (held === undefined && digest === undefined)
     throw refuse(name, 'the engine no longer has its former image, and no registry can supply that image');
-  const inForce = effectiveSettings(world.settings, labelValuesOf(container));
-  const isVerified = needsSignature(inForce, world.outside.verificationKeys);
+  const effective = effectiveSettings(world.settings, labelValuesOf(container));
+  const isVerified = needsSignature(effective, world.outside.verificationKeys);
   const isPulled = held === undefined && digest !== undefined;
-  const verified = isPulled && isVerified ? await verifyPulled(world, found, { digest, inForce }) : undefined;
+  const verified = isPulled && isVerified ? await verifyPulled(world, found, { digest, effective }) : undefined;
   if (held !== undefined && !found.isSealed && !isNamedIn(held, found.reference))
     await requireFromRegistry(world, found, held);
   return {
@@ -178,12 +178,12 @@ async function previousOf(world: World, found: Found): Promise<StaleContainer> {
 async function verifyPulled(
   world: World,
   found: Found,
-  { digest, inForce }: { readonly digest: Digest; readonly inForce: ServiceSettings },
+  { digest, effective }: { readonly digest: Digest; readonly effective: ServiceSettings },
 ): Promise<VerifiedImage | undefined> {
   const { outside, signal } = world;
   const { container, reference } = found;
   const image = await describeFormer(world, found, digest);
-  const judged = await verifyImage(outside, inForce, { reference, digest, image }, signal);
+  const judged = await verifyImage(outside, effective, { reference, digest, image }, signal);
   if (judged.kind === 'unsigned')
     throw refuse(container.name, `its former image has to be pulled, and is ${judged.why}`);
   return judged.kind === 'signed' ? judged.verified : undefined;

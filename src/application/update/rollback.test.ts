@@ -9,7 +9,7 @@ import { defaultSettings, type ServiceSettings } from '../../domain/settings/eff
 import type { Application } from '../application.ts';
 import { createApplication } from '../create-application.ts';
 
-const settings = { ...defaultSettings, gateWindowMs: 1000, stopTimeoutMs: 1000 };
+const settings = { ...defaultSettings, healthWindowMs: 1000, stopTimeoutMs: 1000 };
 
 /** `web` was updated from version 1 to version 2; `app` may live in its network. */
 async function setScene(first: Behaviour = {}, { withDependent = false } = {}): Promise<SandboxScene> {
@@ -164,7 +164,7 @@ describe('a container that is rolled back', () => {
 
   test('stays on its new version when the old one does not come up any more', async () => {
     const scene = await setScene({ exitsAfterMs: 30_000 });
-    const patient = { ...settings, gateWindowMs: 60_000 };
+    const patient = { ...settings, healthWindowMs: 60_000 };
     const { containers } = await as(scene, (application) => application.rollBack(['web']), [], patient);
     expect(containers).toMatchObject([{ name: 'web', outcome: 'rolled_back' }]);
     expect(versions(scene)).toEqual({ web: '2' });

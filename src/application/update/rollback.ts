@@ -29,7 +29,7 @@ import { sameRepository, tryParseImageReference } from '../../domain/image/image
 import { keptAmong, carrierOf, readLastUpdate } from '../../domain/recovery/former-version.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { requirePermissions } from '../engine/permissions.ts';
-import { passGate } from '../health/health.ts';
+import { passHealthCheck } from '../health/health.ts';
 import { memberFromJournal, opened } from '../transaction/open-transaction.ts';
 import { transact } from '../transaction/transact.ts';
 
@@ -268,6 +268,8 @@ async function reopen(
   if (result === 'stuck') return `${reason}; the next run or start of Upkeep tries again`;
   if (result !== 'undone' || now?.place !== 'name') return 'someone removed or renamed the kept container meanwhile';
   if (!journal.wasRunning) return undefined;
-  const verdict = await passGate(outside, settings, oldId, { ignoresHealthcheck: journal.wasUnhealthy === true });
+  const verdict = await passHealthCheck(outside, settings, oldId, {
+    ignoresHealthcheck: journal.wasUnhealthy === true,
+  });
   return verdict.kind === 'passed' ? undefined : `the old container is back, but ${verdict.reason}`;
 }

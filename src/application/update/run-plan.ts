@@ -16,7 +16,7 @@ import { fetchImage, foreignPlatform, type ImagesAhead, type ImageAhead } from '
 import { createSlots, mapConcurrently } from '../async/concurrency.ts';
 import { runTransaction, type RunTransaction, type TransactionRun } from '../transaction/run-transaction.ts';
 import { isAlive, type Container } from '../../domain/container/container.ts';
-import { healthDeadlineMs, passGate, stopAndHealthPolicyOf, maxPendingStopMs } from '../health/health.ts';
+import { healthDeadlineMs, passHealthCheck, stopAndHealthPolicyOf, maxPendingStopMs } from '../health/health.ts';
 import { announceEnd, announcePhase, announceStart } from '../transaction/outcomes.ts';
 import { createStopTimes } from '../transaction/open-transaction.ts';
 import { addTo } from '../../domain/text/plain-data.ts';
@@ -282,7 +282,7 @@ async function restartAndProve(outside: Outside, settings: ServiceSettings, cont
   const message = 'message' in outcome ? outcome.message : '';
   const isUntouched = now !== undefined && now.state.startedAt === before.startedAt;
   if (isUntouched && message !== '') return { fault: message, outage: {} };
-  const verdict = await passGate(outside, settings, id, { ignoresHealthcheck: before.health === 'unhealthy' });
+  const verdict = await passHealthCheck(outside, settings, id, { ignoresHealthcheck: before.health === 'unhealthy' });
   const { startedAt, finishedAt } = (await engine.inspectContainer(id))?.state ?? before;
   const endedAt = finishedAt === before.finishedAt ? undefined : finishedAt;
   const hasStarted = startedAt !== before.startedAt && isAlive(before.status);

@@ -33,7 +33,7 @@ const compose = (service: string, dependsOn = '') => ({
 
 async function update(scene: SandboxScene, settings: Partial<ServiceSettings> = {}): Promise<Session> {
   const { outside } = scene.startProcess();
-  const application = createApplication(outside, { ...defaultSettings, gateWindowMs: 1000, ...settings });
+  const application = createApplication(outside, { ...defaultSettings, healthWindowMs: 1000, ...settings });
   return application.update({ trigger: 'command', images: [], containers: [] });
 }
 
@@ -120,7 +120,7 @@ describe('an update with rolling-restart', () => {
     const scene = createSandboxScene();
     for (const name of ['aa', 'bb', 'cc']) await stale(scene, name);
     const { outside, connection } = scene.startProcess();
-    const settings = { ...defaultSettings, gateWindowMs: 1000, rollingRestart: true };
+    const settings = { ...defaultSettings, healthWindowMs: 1000, rollingRestart: true };
     await createApplication(outside, settings).update({ trigger: 'command', images: [], containers: [] });
     const ends = connection.calls.filter(({ kind, target }) => kind === 'stopContainer' || target.includes('-drop-'));
     const told = connection.calls
@@ -183,7 +183,7 @@ describe('an update and compose', () => {
     await fresh(scene, 'web', compose('web', 'db:service_started:true'));
     const { outside, connection } = scene.startProcess();
     connection.plan({ at: 'restartContainer', fault: { kind: 'refuse', status: 500, message: 'no' } });
-    const settings = { ...defaultSettings, gateWindowMs: 1000 };
+    const settings = { ...defaultSettings, healthWindowMs: 1000 };
     const session = await createApplication(outside, settings).update({
       trigger: 'command',
       images: [],
@@ -200,7 +200,7 @@ describe('an update and compose', () => {
     const { outside, connection } = scene.startProcess();
     const die = () => scene.sandbox.control.stopContainer('web');
     connection.plan({ at: 'restartContainer', fault: { kind: 'third-party', when: 'after', act: die } });
-    const settings = { ...defaultSettings, gateWindowMs: 1000 };
+    const settings = { ...defaultSettings, healthWindowMs: 1000 };
     const session = await createApplication(outside, settings).update({
       trigger: 'command',
       images: [],
@@ -219,7 +219,7 @@ describe('an update and compose', () => {
       const { startedAt } = (await inspect(scene, 'web')).state;
       const { outside, connection } = scene.startProcess();
       connection.plan({ at: 'restartContainer', fault: { kind } });
-      const settings = { ...defaultSettings, gateWindowMs: 1000 };
+      const settings = { ...defaultSettings, healthWindowMs: 1000 };
       const session = await createApplication(outside, settings).update({
         trigger: 'command',
         images: [],

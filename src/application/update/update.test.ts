@@ -36,7 +36,7 @@ function serviceIn(scene: SandboxScene, settings: Partial<ServiceSettings> = {},
   const { outside, complaints } = scene.startProcess();
   const application = createApplication(
     { ...outside, ...more },
-    { ...defaultSettings, gateWindowMs: 1000, ...settings },
+    { ...defaultSettings, healthWindowMs: 1000, ...settings },
   );
   const events: ServiceEvent[] = [];
   application.subscribe((event) => events.push(event));

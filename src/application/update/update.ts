@@ -267,7 +267,7 @@ function overcomeFailures({ containers }: CheckReport, outcomes: Outcomes): read
   );
 }
 
-type HookBearer = Pick<WatchedContainer, 'container' | 'wishes'>;
+type HookBearer = Pick<WatchedContainer, 'container' | 'labelSettings'>;
 
 /** Runs the hooks before a run. Their results do not affect the run. */
 async function runPreCheckHooks(
@@ -292,8 +292,8 @@ async function runPostCheckHooks(
   try {
     const containers = (await outside.engine.listContainers({}, signal)).filter(({ name }) => wanted.has(name));
     // Hooks in the image's labels count too.
-    const wishesIn = (labels: Labels) => readLabels(labels, undefined).wishes;
-    const bearers = containers.map((container) => ({ container, wishes: wishesIn(container.labels) }));
+    const labelSettingsIn = (labels: Labels) => readLabels(labels, undefined).labelSettings;
+    const bearers = containers.map((container) => ({ container, labelSettings: labelSettingsIn(container.labels) }));
     await runCheckHooks(outside, settings, 'postCheck', bearers, signal);
   } catch (error) {
     if (signal?.aborted) return;
@@ -309,7 +309,7 @@ async function runCheckHooks(
   bearers: readonly HookBearer[],
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const hooked = bearers.filter(({ wishes }) => wishes.hooks[hook] !== undefined);
+  const hooked = bearers.filter(({ labelSettings }) => labelSettings.hooks[hook] !== undefined);
   await mapConcurrently(hooked, hooksAtOnce, async ({ container: { id, name } }) => {
     if (signal?.aborted) return;
     try {
@@ -328,8 +328,8 @@ const hooksAtOnce = 4;
 
 /** Logs which hooks are disabled. */
 function logDisabledHooks({ log }: Outside, bearers: readonly HookBearer[]): void {
-  for (const { container, wishes } of bearers) {
-    if (Object.values(wishes.hooks).every((wish) => wish === undefined)) continue;
+  for (const { container, labelSettings } of bearers) {
+    if (Object.values(labelSettings.hooks).every((wish) => wish === undefined)) continue;
     const about = { container: container.name };
     log.debug('The lifecycle hooks of a container are not run without --enable-lifecycle-hooks', about);
   }

@@ -40,7 +40,7 @@ async function setScene(
   const verificationKeys = await readVerificationKeys(signed === 'nothing' ? [] : [key.file]);
   const application = createApplication(
     { ...outside, engine, verificationKeys },
-    { ...defaultSettings, gateWindowMs: 0 },
+    { ...defaultSettings, healthWindowMs: 0 },
   );
   const update = async () => (await scene.clock.run(() => application.update(everything))).containers[0];
   const app = () => scene.sandbox.control.snapshot().containers['app'];

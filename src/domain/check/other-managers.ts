@@ -227,8 +227,8 @@ export function otherUpdaters({
     if (container.id === ownId || !isAlive(container.status)) return [];
     const kind = kindOf(container, own);
     if (kind === undefined) return [];
-    const { wishes } = readLabels(container.labels, imageLabelsOf(container));
-    if (!meets(kind, wishes.scope ?? '', scope)) return [];
+    const { labelSettings } = readLabels(container.labels, imageLabelsOf(container));
+    if (!meets(kind, labelSettings.scope ?? '', scope)) return [];
     const { called, danger, remedy } = kind;
     const warning = `Container ${quoted(container.name)} is ${called} on the same engine: ${danger}. ${remedy}`;
     return [{ container, warning }];

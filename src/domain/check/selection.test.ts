@@ -134,7 +134,7 @@ describe('selectContainers()', () => {
   test('hands on what the labels say, and which are not heard', () => {
     const labels = { 'upkeep.monitor-only': 'true', 'upkeep.enabel': 'false' };
     const [watched] = selectContainers([containerSummary('web', { labels })], unscoped, imageLabelsOf).watched;
-    expect(watched?.wishes.monitorOnly).toBe(true);
+    expect(watched?.labelSettings.monitorOnly).toBe(true);
     expect(watched?.warnings).toEqual([expect.stringContaining('enabel')]);
     const [unwatched] = selectContainers(
       [containerSummary('web', { labels })],

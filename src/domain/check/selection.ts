@@ -31,7 +31,7 @@ export type Selection = {
   readonly unwatched: readonly UnwatchedContainer[];
 };
 
-export type WatchedContainer = LabelledContainer & { readonly wishes: LabelValues };
+export type WatchedContainer = LabelledContainer & { readonly labelSettings: LabelValues };
 
 /** `reason` follows the container's name: `is stopped`. */
 export type UnwatchedContainer = LabelledContainer & UnwatchedReason;
@@ -65,9 +65,9 @@ export function createSelector(
 ): (container: ContainerSummary, imageLabels: Labels | undefined) => WatchedContainer | UnwatchedContainer {
   const rules = readRules(settings);
   return (container, imageLabels) => {
-    const { wishes, warnings } = readLabels(container.labels, imageLabels);
-    const omission = whyUnwatched(container, wishes, rules, imageLabels);
-    return omission === undefined ? { container, wishes, warnings } : { container, ...omission, warnings };
+    const { labelSettings, warnings } = readLabels(container.labels, imageLabels);
+    const omission = whyUnwatched(container, labelSettings, rules, imageLabels);
+    return omission === undefined ? { container, labelSettings, warnings } : { container, ...omission, warnings };
   };
 }
 
@@ -108,14 +108,19 @@ export const monitoredOnly = 'is monitored only';
  */
 export function whyOptedOut(candidate: Candidate, settings: OptOutSettings): string | undefined {
   const { labels, imageLabels, image: text, imageId } = candidate;
-  const { wishes } = readLabels(labels, imageLabels);
+  const { labelSettings } = readLabels(labels, imageLabels);
   const isDisabled = anyOf(settings.disableContainers.map(namePattern));
-  const disabled = whyDisabled(candidate, wishes, { ...settings, isDisabled });
+  const disabled = whyDisabled(candidate, labelSettings, { ...settings, isDisabled });
   const excluded = disabled ?? whyOthers(candidate, imageLabels);
   if (excluded !== undefined) return excluded.reason;
   const isSkipped = createImageRule({ skipImageNames: settings.skipImageNames, monitorImageNames: [] });
-  const reference = readContainerReference({ text, originalImage: wishes.originalImage, imageId, image: undefined });
-  return isSkipped?.(reference) ?? (effectiveSettings(settings, wishes).monitorOnly ? monitoredOnly : undefined);
+  const reference = readContainerReference({
+    text,
+    originalImage: labelSettings.originalImage,
+    imageId,
+    image: undefined,
+  });
+  return isSkipped?.(reference) ?? (effectiveSettings(settings, labelSettings).monitorOnly ? monitoredOnly : undefined);
 }
 
 /** The filters of a request; see `Request`. */

@@ -88,10 +88,10 @@ describe('eligibleOlderDigests()', () => {
           for (const [index, gap] of gaps.entries()) {
             monotonicMs += gap;
             seen = withSighting(seen, digestOf(`release ${index}`), { monotonicMs, maxMs: cooldownMs });
-            const ripe = eligibleOlderDigests(seen, cooldownMs, monotonicMs);
+            const due = eligibleOlderDigests(seen, cooldownMs, monotonicMs);
             const begunAtMs = gaps[0] ?? 0;
-            if (monotonicMs - begunAtMs >= 2 * cooldownMs) expect(ripe).not.toEqual([]);
-            for (const { atMs } of ripe) expect(monotonicMs - atMs).toBeGreaterThanOrEqual(cooldownMs);
+            if (monotonicMs - begunAtMs >= 2 * cooldownMs) expect(due).not.toEqual([]);
+            for (const { atMs } of due) expect(monotonicMs - atMs).toBeGreaterThanOrEqual(cooldownMs);
           }
         },
       ),

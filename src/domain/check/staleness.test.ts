@@ -20,17 +20,17 @@ const built = imageSummary(digestOf('built'), { tags: ['app:1'] });
 
 function subject(
   parts: { reference?: string; image?: ImageSummary | undefined; imageId?: string } & Partial<
-    CheckSubject['inForce']
+    CheckSubject['effective']
   > = {},
 ): CheckSubject {
   const { reference = 'app:1', imageId, monitorOnly = false, noPull = false, cooldownMs = 0 } = parts;
   const image = 'image' in parts ? parts.image : pulled;
-  const inForce = { ...defaultSettings, monitorOnly, noPull, cooldownMs };
+  const effective = { ...defaultSettings, monitorOnly, noPull, cooldownMs };
   return {
     reference: parseImageReference(reference),
     image,
     imageId: imageId ?? image?.id ?? digestOf('config 1'),
-    inForce,
+    effective,
     isNamedByLabel: false,
     failedVersions: [],
     retryFailed: false,

@@ -22,7 +22,7 @@ import { describeWithRemedy, ServiceError, type ErrorCode } from '../text/errors
 export function judgeWithoutRegistry(subject: CheckSubject, images: ImageIndex): Verdict | undefined {
   const { digest } = subject.reference;
   if (digest !== undefined) return verdict('pinned', `Pinned to the digest ${shortDigest(digest)}`, subject);
-  if (subject.inForce.noPull) return judgeByLocalTag(subject, images);
+  if (subject.effective.noPull) return judgeByLocalTag(subject, images);
   if (subject.isFromRegistry === false) return verdict('local', 'Built here, as its label from-registry says', subject);
   const isLocal = subject.isFromRegistry !== true && isBuiltLocally(subject, images);
   return isLocal ? verdict('local', 'Built locally: no registry has it', subject) : undefined;
@@ -171,9 +171,9 @@ function judgeBySettings(
   until = 'a newer image is published',
 ): Verdict {
   const monitored = `${newer}; monitored only`;
-  if (subject.inForce.monitorOnly && !subject.ignoresMonitorOnly) return held(monitored, 'monitor-only', subject);
+  if (subject.effective.monitorOnly && !subject.ignoresMonitorOnly) return held(monitored, 'monitor-only', subject);
   const ready = verdict('stale', newer, subject);
-  const stale: Verdict = subject.inForce.monitorOnly
+  const stale: Verdict = subject.effective.monitorOnly
     ? { ...ready, otherwise: { reason: monitored, hold: 'monitor-only', eligibleAtMs: undefined } }
     : ready;
   if (failed === undefined) return stale;
@@ -232,7 +232,7 @@ function judgeNewer(
   { latest, nowMs, age, isOfHigherTag = false }: Content,
   failed: FailedVersion | undefined,
 ): Verdict {
-  const { cooldownMs } = subject.inForce;
+  const { cooldownMs } = subject.effective;
   const name = quoted(familiarReference(subject.reference));
   const newer = isOfHigherTag ? `The higher tag ${name} is available` : `A newer image of ${name} is available`;
   const stale = judgeBySettings(subject, newer, failed, isOfHigherTag ? 'there is another higher tag' : undefined);

@@ -81,7 +81,7 @@ export type CheckSubject = {
   readonly reference: ImageReference;
   /** Undefined: the engine no longer has the image, though the container runs it. */
   readonly image: ImageSummary | undefined;
-  readonly inForce: Pick<ServiceSettings, CheckSettings>;
+  readonly effective: Pick<ServiceSettings, CheckSettings>;
   /** A label names the image's reference, for this container and its successor. */
   readonly isNamedByLabel?: boolean;
   /** Whether its image is from the repository of the reference, by a label or a journal. Absent: nothing says so. */

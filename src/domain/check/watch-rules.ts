@@ -49,7 +49,7 @@ export function readRules(settings: SelectionSettings): Rules {
 /** Why a container is not watched. Undefined when it is. */
 export function whyUnwatched(
   container: ContainerSummary,
-  wishes: LabelValues,
+  labelSettings: LabelValues,
   rules: Rules,
   imageLabels: Labels | undefined,
 ): UnwatchedReason | undefined {
@@ -65,13 +65,13 @@ export function whyUnwatched(
     return { kind: 'swarm task', reason: 'is a task of a Swarm service, and Swarm replaces those itself' };
   }
   if (container.image === '' && container.imageId === '') return { reason: 'has no image (podman run --rootfs)' };
-  const excluded = whyDisabled(container, wishes, rules) ?? whyOthers(container, imageLabels);
+  const excluded = whyDisabled(container, labelSettings, rules) ?? whyOthers(container, imageLabels);
   if (excluded !== undefined) return excluded;
-  const scope = wishes.scope ?? '';
+  const scope = labelSettings.scope ?? '';
   if (scope !== rules.scope) {
     return { kind: 'other scope', reason: scope === '' ? 'has no scope' : `has the scope ${quoted(scope)}` };
   }
-  if (rules.labelEnable && wishes.enable !== true) {
+  if (rules.labelEnable && labelSettings.enable !== true) {
     return { kind: 'not enabled by label', reason: 'has no enable label, and label-enable is on' };
   }
   if (rules.enableContainersByLabel.length > 0 && !carriesAny(container.labels, rules.enableContainersByLabel)) {
@@ -84,10 +84,10 @@ export function whyUnwatched(
 /** Why its owner has excluded a container, by its name or a label. */
 export function whyDisabled(
   { name, labels }: Pick<ContainerSummary, 'name' | 'labels'>,
-  wishes: LabelValues,
+  labelSettings: LabelValues,
   { isDisabled, disableContainersByLabel }: Pick<Rules, 'isDisabled' | 'disableContainersByLabel'>,
 ): UnwatchedReason | undefined {
-  if (wishes.enable === false) return { kind: 'disabled by label', reason: 'is disabled by its label' };
+  if (labelSettings.enable === false) return { kind: 'disabled by label', reason: 'is disabled by its label' };
   if (isDisabled(name)) return { kind: 'excluded', reason: 'is disabled by disable-containers' };
   if (carriesAny(labels, disableContainersByLabel)) {
     return { kind: 'excluded', reason: 'is disabled by disable-containers-by-label' };
@@ -168,7 +168,7 @@ type ScopeSource = {
 export function effectiveScope({ scope, containers, imageLabelsOf, ownId }: ScopeSource): string {
   if (scope !== undefined) return scope === 'none' ? '' : scope;
   const own = ownId === undefined ? undefined : containers.find(({ id }) => id === ownId);
-  return (own && readLabels(own.labels, imageLabelsOf(own)).wishes.scope) ?? '';
+  return (own && readLabels(own.labels, imageLabelsOf(own)).labelSettings.scope) ?? '';
 }
 
 /** The kinds of reasons why a container is not watched. */

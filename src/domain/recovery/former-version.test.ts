@@ -58,7 +58,7 @@ describe('readLastUpdate()', () => {
     ['text instead of a reference', carrier({ reference: 'UPPER CASE' }, { image: 'UPPER CASE' }), 'another image'],
     ['nothing that the list shows', carrier({}, { image: undefined }), 'about another image'],
     ['an id that the list shows', carrier({ reference: 'abcdef' }, { imageId: 'sha256:abcdef' }), 'another image'],
-    ['a stand-in', carrier({ role: 'standin' }), 'rolled back already'],
+    ['a stand-in', carrier({ role: 'replica' }), 'rolled back already'],
   ])('refuses a journal that names %s', (_, given, reason) => {
     expect(readLastUpdate(given, undefined)).toEqual({ kind: 'refused', reason: expect.stringContaining(reason) });
   });

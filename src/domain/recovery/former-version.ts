@@ -68,7 +68,7 @@ export function readLastUpdate(carrier: JournalCarrier, seal: Pick<Seal, 'verify
   const { journal } = reading;
   if (!hasValidSeal(journal, labels, seal))
     return refused("the journal of its last update does not have the seal of this instance's key");
-  if (journal.role === 'standin') return refused('its last update was rolled back already');
+  if (journal.role === 'replica') return refused('its last update was rolled back already');
   if (journal.name !== name) return refused(`the journal of its last update is about ${quoted(journal.name, 100)}`);
   const reference = tryParseImageReference(journal.formerReference ?? journal.reference);
   if (!isOwnReference(journal, carrier, seal !== undefined) || reference === undefined)

@@ -81,7 +81,7 @@ function judgeContainer(
   const ofOld = all.filter(({ oldId }) => oldId === journal.oldId);
   const isMarked = ofOld.some((mark) => isMarkOf(mark, journal.transaction));
   const given = parseTransactionName(container.name);
-  if (journal.role === 'standin' && old !== undefined && !removesItself(old))
+  if (journal.role === 'replica' && old !== undefined && !removesItself(old))
     return { reason: 'claims to stand in for a container without --rm' };
   if (!isInPlace(container.name, journal) && !isMarked)
     return old === undefined ? 'finished' : { reason: 'has a name that does not match its journal' };
@@ -95,7 +95,7 @@ function judgeContainer(
     return reason === undefined ? 'confirmed' : { reason };
   }
   if (container.name === journal.name) return 'finished';
-  if (journal.role === 'standin' && given?.role === 'drop') return 'confirmed';
+  if (journal.role === 'replica' && given?.role === 'drop') return 'confirmed';
   if (given?.role === 'bad' && carriers.some((other) => standsInPlace(other, journal))) return 'confirmed';
   return { reason: 'claims to replace a container that is gone, and nothing shows that Upkeep made it' };
 }
@@ -106,7 +106,7 @@ function judgeContainer(
  */
 function standsInPlace({ container, journal }: JournaledContainer, { transaction, oldId, name }: Journal): boolean {
   const isItsAutoRemoveReplica =
-    journal.role === 'standin' && journal.transaction === transaction && journal.oldId === oldId;
+    journal.role === 'replica' && journal.transaction === transaction && journal.oldId === oldId;
   return isItsAutoRemoveReplica && journal.name === name && container.name === name;
 }
 
@@ -115,7 +115,7 @@ function isInPlace(actual: string, { name, role }: Journal): boolean {
   if (actual === name) return true;
   const given = parseTransactionName(actual);
   if (given?.name !== name) return false;
-  if (role === 'standin') return isAutoRemoveReplicaName(actual) || given.role === 'drop';
+  if (role === 'replica') return isAutoRemoveReplicaName(actual) || given.role === 'drop';
   return given.role === 'new' || given.role === 'bad';
 }
 
@@ -173,7 +173,7 @@ function chooseOnePerPart(confirmed: readonly JournaledContainer[]): readonly Jo
   for (const carrier of confirmed.toSorted(byProgress)) {
     const { oldId, role } = carrier.journal;
     const key = `${role} ${oldId}`;
-    const rival = chosen.get(`${role === 'successor' ? 'standin' : 'successor'} ${oldId}`);
+    const rival = chosen.get(`${role === 'successor' ? 'replica' : 'successor'} ${oldId}`);
     const isOfAnother = rival !== undefined && rival.journal.transaction !== carrier.journal.transaction;
     if (!chosen.has(key) && !isOfAnother) chosen.set(key, carrier);
   }
@@ -194,7 +194,7 @@ function successorsOfLeftOver(
 ): readonly JournaledContainer[] {
   const parts = new Set(chosen.map(({ journal }) => `${journal.role} ${journal.oldId}`));
   return chosen.flatMap(({ journal, container }) => {
-    const isLeftOver = journal.role === 'standin' && parseTransactionName(container.name)?.role === 'drop';
+    const isLeftOver = journal.role === 'replica' && parseTransactionName(container.name)?.role === 'drop';
     if (!isLeftOver || parts.has(`successor ${journal.oldId}`)) return [];
     const successor = carriers.find(
       (other) =>
@@ -223,7 +223,7 @@ function groupByTransaction(
     const known = group.members.get(oldId) ?? { name, oldId, successor: undefined, autoRemoveReplica: undefined, mark };
     group.members.set(
       oldId,
-      role === 'standin' ? { ...known, autoRemoveReplica: carrier } : { ...known, successor: carrier },
+      role === 'replica' ? { ...known, autoRemoveReplica: carrier } : { ...known, successor: carrier },
     );
   }
   return [...groups.values()].map(({ journal, members }) => ({

@@ -51,7 +51,7 @@ test.each<Case>([
   ['runs another image than its journal says, as one of a committed container', { imageId: `sha256:${id('e')}` }, []],
   ['is of another repository than the image', { reference: 'registry.test/team/else:1' }, []],
   ['was created from no reference', { reference: '???' }, []],
-  ['only stands in', { labels: writeJournal({ ...journal, role: 'standin' }) }, []],
+  ['only stands in', { labels: writeJournal({ ...journal, role: 'replica' }) }, []],
   ['names its own image', { labels: writeJournal({ ...journal, oldImageId: next }) }, []],
   ['names an image that is not there', { labels: writeJournal({ ...journal, oldImageId: `sha256:${id('f')}` }) }, []],
   ['is not the last of its update: the old one is there', {}, [{ id: id('c'), name: 'web-kept' }]],

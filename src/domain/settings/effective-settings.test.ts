@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readLabels, defaultSettings, effectiveSettings } from './effective-settings.ts';
 
-const { wishes: silent } = readLabels({}, {});
+const { labelSettings: silent } = readLabels({}, {});
 
 describe('effectiveSettings()', () => {
   test.each([
@@ -12,14 +12,17 @@ describe('effectiveSettings()', () => {
     { label: false, setting: true, precedence: true, expected: false },
     { label: true, setting: false, precedence: true, expected: true },
   ])('label $label, setting $setting, label precedence $precedence: $expected', (row) => {
-    const wishes = { ...silent, monitorOnly: row.label, noPull: row.label };
+    const labelSettings = { ...silent, monitorOnly: row.label, noPull: row.label };
     const settings = {
       ...defaultSettings,
       monitorOnly: row.setting,
       noPull: row.setting,
       labelTakesPrecedence: row.precedence,
     };
-    expect(effectiveSettings(settings, wishes)).toMatchObject({ monitorOnly: row.expected, noPull: row.expected });
+    expect(effectiveSettings(settings, labelSettings)).toMatchObject({
+      monitorOnly: row.expected,
+      noPull: row.expected,
+    });
   });
 
   test('the cooldown of the label counts where there is one, 0 included', () => {

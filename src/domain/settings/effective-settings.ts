@@ -109,7 +109,7 @@ type HookCommand = {
 };
 
 /** `warnings`: sentences about labels without effect, at most 20, safe to print. */
-type LabelReading = { readonly wishes: LabelValues; readonly warnings: readonly string[] };
+type LabelReading = { readonly labelSettings: LabelValues; readonly warnings: readonly string[] };
 
 /**
  * Reads the `upkeep.*` labels of a container and the supported labels of other updaters. If two labels set the same
@@ -118,14 +118,14 @@ type LabelReading = { readonly wishes: LabelValues; readonly warnings: readonly 
  * Never fails: an invalid value counts as absent and, like a mistyped name, causes a warning.
  */
 export function readLabels(labels: Labels, imageLabels: Labels | undefined): LabelReading {
-  const { wishes, warnings, ignored } = readEffectiveLabels(labels, imageLabels);
+  const { labelSettings, warnings, ignored } = readEffectiveLabels(labels, imageLabels);
   const all = [...warnings, ...warningAboutOrigin(ignored, imageLabels), ...warningsAboutNames(labels)];
-  return { wishes, warnings: bounded(all) };
+  return { labelSettings, warnings: bounded(all) };
 }
 
 /** The label values of an inspected container. */
 export function labelValuesOf({ settings, imageLabels }: Pick<Container, 'settings' | 'imageLabels'>): LabelValues {
-  return readEffectiveLabels(settings.Config.Labels ?? {}, imageLabels).wishes;
+  return readEffectiveLabels(settings.Config.Labels ?? {}, imageLabels).labelSettings;
 }
 
 /**
@@ -138,7 +138,7 @@ export function isExcluded({ settings, imageLabels }: Pick<Container, 'settings'
 
 /** The value of the label `enable` that its owner gave to the container. With an unknown image there is none. */
 export function ownEnable(labels: Labels, imageLabels: Labels | undefined): boolean | undefined {
-  return readEffectiveLabels(containerOwnLabels(labels, imageLabels), {}).wishes.enable;
+  return readEffectiveLabels(containerOwnLabels(labels, imageLabels), {}).labelSettings.enable;
 }
 
 /** Labels that `readLabels` uses, with full names and verbatim values. Overridden ones are omitted. */
@@ -189,11 +189,11 @@ function readEach(labels: Labels, imageLabels: Labels | undefined): Reading {
     originalImage: labelOf(own, originalImageLabel)?.trim() || undefined,
   };
   // Every value was parsed by the kind of its own key.
-  const wishes: LabelValues = { ...(given as Omit<LabelValues, 'faults'>), faults };
-  if (wishes.originalImage !== undefined)
+  const labelSettings: LabelValues = { ...(given as Omit<LabelValues, 'faults'>), faults };
+  if (labelSettings.originalImage !== undefined)
     effective.push({ name: undefined, label: originalImageLabel, isFromImage: false });
   else if (labelOf(labels, originalImageLabel)?.trim()) ignored.push(originalImageLabel);
-  return { wishes, warnings, effective, ignored };
+  return { labelSettings, warnings, effective, ignored };
 }
 
 /** By the names of their values. */
@@ -227,9 +227,9 @@ export function labelledSettings(
   labels: Labels,
   imageLabels: Labels | undefined,
 ): readonly LabelledSetting[] {
-  const { wishes, effective } = readEffectiveLabels(labels, imageLabels);
+  const { labelSettings, effective } = readEffectiveLabels(labels, imageLabels);
   return effective.flatMap((one) => {
-    const shown = shownOption(one, settings, wishes) ?? shownLabel(one, settings, wishes, labels);
+    const shown = shownOption(one, settings, labelSettings) ?? shownLabel(one, settings, labelSettings, labels);
     if (shown === 'no effect') return [];
     const source = `${one.isFromImage ? 'image label' : 'label'} ${one.label}`;
     return [{ name: shown.name, value: printable(shown.value, maxShownLength), source }];
@@ -243,11 +243,11 @@ type Shown = { readonly name: string; readonly value: string };
 function shownOption(
   { name }: EffectiveLabel,
   settings: ServiceSettings,
-  wishes: LabelValues,
+  labelSettings: LabelValues,
 ): Shown | 'no effect' | undefined {
   const [key, rule] = labelledEntries.find(([, { label }]) => label.name === name) ?? [];
   if (key === undefined || rule === undefined) return undefined;
-  const [before, after] = [settings[key], effectiveSettings(settings, wishes)[key]];
+  const [before, after] = [settings[key], effectiveSettings(settings, labelSettings)[key]];
   const isWithoutHooks = rule.group === 'hooks' && !settings.lifecycleHooks;
   if (isWithoutHooks || JSON.stringify(before) === JSON.stringify(after)) return 'no effect';
   return { name: rule.flag ?? key, value: printValue(rule.label.value, after) };
@@ -256,12 +256,12 @@ function shownOption(
 function shownLabel(
   { name, label }: EffectiveLabel,
   settings: ServiceSettings,
-  wishes: LabelValues,
+  labelSettings: LabelValues,
   labels: Labels,
 ): Shown | 'no effect' {
-  if (name === containerLabels.enable.name && wishes.enable === !settings.labelEnable) return 'no effect';
+  if (name === containerLabels.enable.name && labelSettings.enable === !settings.labelEnable) return 'no effect';
   const hook = hookNames.find((one) => name === hookLabels[one].command.name || name === hookLabels[one].timeout.name);
-  if (hook !== undefined && (!settings.lifecycleHooks || wishes.hooks[hook] === undefined)) return 'no effect';
+  if (hook !== undefined && (!settings.lifecycleHooks || labelSettings.hooks[hook] === undefined)) return 'no effect';
   return { name: name ?? 'original-image', value: (labels[label] ?? '').trim() };
 }
 

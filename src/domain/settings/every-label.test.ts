@@ -6,7 +6,7 @@ import { type LabelValues, readLabels } from './effective-settings.ts';
 type Row = {
   readonly text: string;
   readonly expected: unknown;
-  readonly of: (wishes: LabelValues) => unknown;
+  readonly of: (labelSettings: LabelValues) => unknown;
   /** A text without any meaning. Undefined: every text is a restriction, see `values/versions.test.ts`. */
   readonly bad?: string;
   /** The restriction that a text too long to be read counts as. Undefined: it is ignored. */
@@ -30,7 +30,7 @@ const rows: Readonly<Record<LabelName, Row>> = {
   enable: {
     text: 'FALSE',
     expected: false,
-    of: (wishes) => wishes.enable,
+    of: (labelSettings) => labelSettings.enable,
     bad: 'nein',
     unreadable: false,
     tooLong: false,
@@ -38,46 +38,83 @@ const rows: Readonly<Record<LabelName, Row>> = {
   'monitor-only': {
     text: '',
     expected: false,
-    of: (wishes) => wishes.monitorOnly,
+    of: (labelSettings) => labelSettings.monitorOnly,
     bad: 'ja',
     unreadable: true,
     tooLong: true,
   },
-  'no-pull': { text: 't', expected: true, of: (wishes) => wishes.noPull, bad: '2', unreadable: true, tooLong: true },
-  'no-restart': { text: '1', expected: true, of: (wishes) => wishes.noRestart, bad: 'maybe' },
-  'start-first': { text: 'f', expected: false, of: (wishes) => wishes.startFirst, bad: 'maybe' },
-  'keep-old': { text: '2d', expected: 172_800_000, of: (wishes) => wishes.keepOldMs, bad: 'long' },
+  'no-pull': {
+    text: 't',
+    expected: true,
+    of: (labelSettings) => labelSettings.noPull,
+    bad: '2',
+    unreadable: true,
+    tooLong: true,
+  },
+  'no-restart': { text: '1', expected: true, of: (labelSettings) => labelSettings.noRestart, bad: 'maybe' },
+  'start-first': { text: 'f', expected: false, of: (labelSettings) => labelSettings.startFirst, bad: 'maybe' },
+  'keep-old': { text: '2d', expected: 172_800_000, of: (labelSettings) => labelSettings.keepOldMs, bad: 'long' },
   data: {
     text: 'Volumes',
     expected: { kind: 'volumes' },
-    of: (wishes) => wishes.data,
+    of: (labelSettings) => labelSettings.data,
     bad: '/data, config',
     holds: true,
   },
-  'data-max-size': { text: '500 MB', expected: 5e8, of: (wishes) => wishes.dataMaxBytes, bad: '500' },
-  'data-timeout': { text: '2m', expected: 120_000, of: (wishes) => wishes.dataTimeoutMs, bad: 'long' },
-  'data-keep': { text: '2d', expected: 172_800_000, of: (wishes) => wishes.dataKeepMs, bad: 'long' },
-  'data-shared': { text: 'yes', expected: true, of: (wishes) => wishes.dataShared, bad: 'maybe' },
-  'update-auto-remove': { text: 'T', expected: true, of: (wishes) => wishes.updateAutoRemove, bad: 'maybe' },
-  'compose-files': { text: 'OFF', expected: false, of: (wishes) => wishes.composeFiles, bad: 'never' },
-  'depends-on': { text: 'db, /cache', expected: ['db', 'cache'], of: (wishes) => wishes.dependsOn, bad: 'a b' },
-  scope: { text: 'blue', expected: 'blue', of: (wishes) => wishes.scope, tooLong: '…' },
-  'stop-signal': { text: 'sighup', expected: 'SIGHUP', of: (wishes) => wishes.stopSignal, bad: 'SIGNONE' },
-  'stop-timeout': { text: '1m30s', expected: 90_000, of: (wishes) => wishes.stopTimeoutMs, bad: '-1' },
+  'data-max-size': { text: '500 MB', expected: 5e8, of: (labelSettings) => labelSettings.dataMaxBytes, bad: '500' },
+  'data-timeout': { text: '2m', expected: 120_000, of: (labelSettings) => labelSettings.dataTimeoutMs, bad: 'long' },
+  'data-keep': { text: '2d', expected: 172_800_000, of: (labelSettings) => labelSettings.dataKeepMs, bad: 'long' },
+  'data-shared': { text: 'yes', expected: true, of: (labelSettings) => labelSettings.dataShared, bad: 'maybe' },
+  'update-auto-remove': {
+    text: 'T',
+    expected: true,
+    of: (labelSettings) => labelSettings.updateAutoRemove,
+    bad: 'maybe',
+  },
+  'compose-files': { text: 'OFF', expected: false, of: (labelSettings) => labelSettings.composeFiles, bad: 'never' },
+  'depends-on': {
+    text: 'db, /cache',
+    expected: ['db', 'cache'],
+    of: (labelSettings) => labelSettings.dependsOn,
+    bad: 'a b',
+  },
+  scope: { text: 'blue', expected: 'blue', of: (labelSettings) => labelSettings.scope, tooLong: '…' },
+  'stop-signal': {
+    text: 'sighup',
+    expected: 'SIGHUP',
+    of: (labelSettings) => labelSettings.stopSignal,
+    bad: 'SIGNONE',
+  },
+  'stop-timeout': { text: '1m30s', expected: 90_000, of: (labelSettings) => labelSettings.stopTimeoutMs, bad: '-1' },
   'cooldown-delay': {
     text: '0',
     expected: 0,
-    of: (wishes) => wishes.cooldownMs,
+    of: (labelSettings) => labelSettings.cooldownMs,
     bad: '3 days',
     tooLong: 365 * 86_400_000,
   },
-  policy: { text: 'Minor', expected: { kind: 'minor' }, of: (wishes) => wishes.tagPolicy, tooLong: unreadable },
-  'tag-include': { text: ' ^v ', expected: pattern('^v'), of: (wishes) => wishes.tagInclude, tooLong: unreadable },
-  'tag-exclude': { text: '-rc', expected: pattern('-rc'), of: (wishes) => wishes.tagExclude, tooLong: unreadable },
+  policy: {
+    text: 'Minor',
+    expected: { kind: 'minor' },
+    of: (labelSettings) => labelSettings.tagPolicy,
+    tooLong: unreadable,
+  },
+  'tag-include': {
+    text: ' ^v ',
+    expected: pattern('^v'),
+    of: (labelSettings) => labelSettings.tagInclude,
+    tooLong: unreadable,
+  },
+  'tag-exclude': {
+    text: '-rc',
+    expected: pattern('-rc'),
+    of: (labelSettings) => labelSettings.tagExclude,
+    tooLong: unreadable,
+  },
   verify: {
     text: 'team, ops',
     expected: { kind: 'keys', names: ['team', 'ops'] },
-    of: (wishes) => wishes.verifyWith,
+    of: (labelSettings) => labelSettings.verifyWith,
     tooLong: { kind: 'unreadable', text: '…', fault: 'it is too long' },
   },
   'verify-identity': {
@@ -87,47 +124,57 @@ const rows: Readonly<Record<LabelName, Row>> = {
       text: 'ghcr.io/team/app',
       allowed: [{ repository: undefined, name: 'ghcr.io/team/app' }],
     },
-    of: (wishes) => wishes.verifyIdentities,
+    of: (labelSettings) => labelSettings.verifyIdentities,
     tooLong: { kind: 'unreadable', text: '…', fault: 'it is too long' },
   },
   'verify-annotation': {
     text: 'env=prod',
     expected: { kind: 'annotations', text: 'env=prod', required: [['env', 'prod']], isAsked: true },
-    of: (wishes) => wishes.verifyAnnotations,
+    of: (labelSettings) => labelSettings.verifyAnnotations,
     tooLong: { kind: 'unreadable', text: '…', fault: 'it is too long' },
   },
   approve: {
     text: 'Minor,breaking',
     expected: { from: 'minor', breaking: true, unread: false },
-    of: (wishes) => wishes.approve,
+    of: (labelSettings) => labelSettings.approve,
     tooLong: { from: 'digest', breaking: false, unread: false },
   },
-  'release-notes': { text: 'off', expected: false, of: (wishes) => wishes.releaseNotes, bad: 'nein' },
+  'release-notes': { text: 'off', expected: false, of: (labelSettings) => labelSettings.releaseNotes, bad: 'nein' },
   source: {
     text: 'https://github.com/acme/photos',
     expected: 'https://github.com/acme/photos',
-    of: (wishes) => wishes.source,
+    of: (labelSettings) => labelSettings.source,
     bad: 'acme',
   },
-  'source-tag': { text: 'v{version}', expected: 'v{version}', of: (wishes) => wishes.sourceTag, bad: 'v' },
+  'source-tag': {
+    text: 'v{version}',
+    expected: 'v{version}',
+    of: (labelSettings) => labelSettings.sourceTag,
+    bad: 'v',
+  },
   window: {
     text: 'Sat 02:00-05:00',
     expected: { kind: 'windows', text: 'Sat 02:00-05:00', windows: [{ days: [6], fromMinute: 120, untilMinute: 300 }] },
-    of: (wishes) => wishes.window,
+    of: (labelSettings) => labelSettings.window,
     tooLong: unreadable,
   },
-  'health-window': { text: '20', expected: 20_000, of: (wishes) => wishes.gateWindowMs, bad: 'long' },
-  'health-timeout': { text: '5m', expected: 300_000, of: (wishes) => wishes.gateTimeoutMs, bad: 'long' },
+  'health-window': { text: '20', expected: 20_000, of: (labelSettings) => labelSettings.healthWindowMs, bad: 'long' },
+  'health-timeout': {
+    text: '5m',
+    expected: 300_000,
+    of: (labelSettings) => labelSettings.healthTimeoutMs,
+    bad: 'long',
+  },
   'health-probe': {
     text: ' tcp://:80 ',
     expected: { kind: 'tcp', port: 80 },
-    of: (wishes) => wishes.healthProbe,
+    of: (labelSettings) => labelSettings.healthProbe,
     bad: 'http://other.test:80/',
   },
-  health: { text: 'Ignore', expected: 'ignore', of: (wishes) => wishes.health, bad: 'none' },
-  canary: { text: 'true', expected: true, of: (wishes) => wishes.canary, bad: 'first' },
-  'from-registry': { text: 'true', expected: true, of: (wishes) => wishes.fromRegistry, bad: 'perhaps' },
-  notify: { text: 'ops, mail', expected: ['ops', 'mail'], of: (wishes) => wishes.notify, bad: '' },
+  health: { text: 'Ignore', expected: 'ignore', of: (labelSettings) => labelSettings.health, bad: 'none' },
+  canary: { text: 'true', expected: true, of: (labelSettings) => labelSettings.canary, bad: 'first' },
+  'from-registry': { text: 'true', expected: true, of: (labelSettings) => labelSettings.fromRegistry, bad: 'perhaps' },
+  notify: { text: 'ops, mail', expected: ['ops', 'mail'], of: (labelSettings) => labelSettings.notify, bad: '' },
   'lifecycle.pre-check': { ...command, of: ({ hooks }) => hooks.preCheck?.command },
   'lifecycle.pre-update': { ...command, of: ({ hooks }) => hooks.preUpdate?.command },
   'lifecycle.post-update': { ...command, of: ({ hooks }) => hooks.postUpdate?.command },
@@ -137,8 +184,20 @@ const rows: Readonly<Record<LabelName, Row>> = {
   'lifecycle.post-update-timeout': { ...timeout, of: ({ hooks }) => hooks.postUpdate?.timeoutMs },
   'lifecycle.post-check-timeout': { ...timeout, of: ({ hooks }) => hooks.postCheck?.timeoutMs },
   // In the Watchtower family, 0 means "not given".
-  'lifecycle.uid': { text: '0', expected: 0, of: (wishes) => wishes.lifecycleUserId, bad: 'root', dropIn: undefined },
-  'lifecycle.gid': { text: '0', expected: 0, of: (wishes) => wishes.lifecycleGroupId, bad: '-1', dropIn: undefined },
+  'lifecycle.uid': {
+    text: '0',
+    expected: 0,
+    of: (labelSettings) => labelSettings.lifecycleUserId,
+    bad: 'root',
+    dropIn: undefined,
+  },
+  'lifecycle.gid': {
+    text: '0',
+    expected: 0,
+    of: (labelSettings) => labelSettings.lifecycleGroupId,
+    bad: '-1',
+    dropIn: undefined,
+  },
 };
 
 describe.each(labelNames)('the label %s', (name) => {
@@ -150,8 +209,8 @@ describe.each(labelNames)('the label %s', (name) => {
   const others: Readonly<Record<string, string>> = hook === undefined ? {} : { [ownPrefix + hook]: 'true' };
   const isCommand = name.startsWith('lifecycle.p') && !name.endsWith('-timeout');
   const read = (labels: Readonly<Record<string, string>>) => {
-    const { wishes, warnings } = readLabels({ ...others, ...labels }, {});
-    return { said: row.of(wishes), warnings };
+    const { labelSettings, warnings } = readLabels({ ...others, ...labels }, {});
+    return { said: row.of(labelSettings), warnings };
   };
 
   test('is read, under either prefix', () => {

@@ -41,8 +41,8 @@ const nothing: LabelValues = {
   verifyWith: undefined,
   verifyIdentities: undefined,
   verifyAnnotations: undefined,
-  gateWindowMs: undefined,
-  gateTimeoutMs: undefined,
+  healthWindowMs: undefined,
+  healthTimeoutMs: undefined,
   healthProbe: undefined,
   notify: undefined,
   hooks: { preCheck: undefined, preUpdate: undefined, postUpdate: undefined, postCheck: undefined },
@@ -55,16 +55,16 @@ const nothing: LabelValues = {
 const dropIn = 'com.centurylinklabs.watchtower';
 
 describe('readLabels()', () => {
-  test('wishes for nothing, when there are none of ours', () => {
-    expect(readLabels({})).toEqual({ wishes: nothing, warnings: [] });
+  test('asks for nothing, when there are none of ours', () => {
+    expect(readLabels({})).toEqual({ labelSettings: nothing, warnings: [] });
     expect(readLabels({ 'com.docker.compose.service': 'web', 'traefik.enable': 'true' })).toEqual({
-      wishes: nothing,
+      labelSettings: nothing,
       warnings: [],
     });
   });
 
   test.each(['upkeep', dropIn])('reads every label under %s', (prefix) => {
-    const { wishes, warnings } = readLabels({
+    const { labelSettings, warnings } = readLabels({
       [`${prefix}.enable`]: 'true',
       [`${prefix}.monitor-only`]: 'false',
       [`${prefix}.no-pull`]: '1',
@@ -89,7 +89,7 @@ describe('readLabels()', () => {
       [`${prefix}.lifecycle.gid`]: '100',
     });
     expect(warnings).toEqual([]);
-    expect(wishes).toEqual({
+    expect(labelSettings).toEqual({
       ...nothing,
       enable: true,
       monitorOnly: false,
@@ -102,8 +102,8 @@ describe('readLabels()', () => {
       stopSignal: 'SIGINT',
       stopTimeoutMs: 90_000,
       cooldownMs: 2_592_000_000,
-      gateWindowMs: 20_000,
-      gateTimeoutMs: 300_000,
+      healthWindowMs: 20_000,
+      healthTimeoutMs: 300_000,
       hooks: {
         preCheck: { command: 'true', timeoutMs: undefined },
         preUpdate: { command: '/backup.sh "all of it"', timeoutMs: 300_000 },
@@ -116,22 +116,25 @@ describe('readLabels()', () => {
   });
 
   test('reads the labels of the family that stand outside the prefixes', () => {
-    const { wishes, warnings } = readLabels({
+    const { labelSettings, warnings } = readLabels({
       [dropIn]: 'true',
       'com.centurylinklabs.zodiac.original-image': ' nginx:1.27 ',
     });
-    expect(wishes).toEqual({ ...nothing, originalImage: 'nginx:1.27' });
+    expect(labelSettings).toEqual({ ...nothing, originalImage: 'nginx:1.27' });
     expect(warnings).toEqual([]);
   });
 
   test('prefers the own label to the drop-in one', () => {
-    expect(readLabels({ 'upkeep.enable': 'false', [`${dropIn}.enable`]: 'true' }).wishes.enable).toBe(false);
-    expect(readLabels({ [`${dropIn}.enable`]: 'false', 'upkeep.enable': 'true' }).wishes.enable).toBe(true);
+    expect(readLabels({ 'upkeep.enable': 'false', [`${dropIn}.enable`]: 'true' }).labelSettings.enable).toBe(false);
+    expect(readLabels({ [`${dropIn}.enable`]: 'false', 'upkeep.enable': 'true' }).labelSettings.enable).toBe(true);
   });
 
   test('falls back on the drop-in label, when the own one cannot be read', () => {
-    const { wishes, warnings } = readLabels({ 'upkeep.stop-signal': 'nope', [`${dropIn}.stop-signal`]: 'SIGINT' });
-    expect(wishes.stopSignal).toBe('SIGINT');
+    const { labelSettings, warnings } = readLabels({
+      'upkeep.stop-signal': 'nope',
+      [`${dropIn}.stop-signal`]: 'SIGINT',
+    });
+    expect(labelSettings.stopSignal).toBe('SIGINT');
     expect(warnings).toEqual([
       'Label "upkeep.stop-signal" is ignored: "nope" is not a signal such as SIGTERM, SIGRTMIN+3 or 15',
     ]);
@@ -159,8 +162,8 @@ describe('readLabels()', () => {
     ['lifecycle.uid', '-1'],
     ['lifecycle.gid', '2147483648'],
   ])('counts %s=%j as not given, and warns', (name, value) => {
-    const { wishes, warnings } = readLabels({ [`upkeep.${name}`]: value });
-    expect(wishes).toEqual(nothing);
+    const { labelSettings, warnings } = readLabels({ [`upkeep.${name}`]: value });
+    expect(labelSettings).toEqual(nothing);
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toMatch(new RegExp(`^Label "upkeep\\.${name}" is ignored: ".*" is not .+$`));
     expect(warnings[0]?.length).toBeLessThan(300);
@@ -180,21 +183,23 @@ describe('readLabels()', () => {
     ['no-pull', "'on'", true],
     ['no-pull', 'n', false],
   ])('takes %s=%s for %j', (name, value, expected) => {
-    const { wishes } = readLabels({ [`upkeep.${name}`]: value });
-    expect([wishes.enable, wishes.monitorOnly, wishes.noPull].filter((each) => each !== undefined)).toEqual([expected]);
-    const { wishes: dropInWishes } = readLabels({ [`${dropIn}.${name}`]: value });
-    expect(dropInWishes).toEqual(wishes);
+    const { labelSettings } = readLabels({ [`upkeep.${name}`]: value });
+    expect(
+      [labelSettings.enable, labelSettings.monitorOnly, labelSettings.noPull].filter((each) => each !== undefined),
+    ).toEqual([expected]);
+    const { labelSettings: dropInSettings } = readLabels({ [`${dropIn}.${name}`]: value });
+    expect(dropInSettings).toEqual(labelSettings);
   });
 
   test.each(['soon', '"3 days"', '3dd', '-1h'])('holds updates back with the cooldown %j', (value) => {
-    const { wishes, warnings } = readLabels({ 'upkeep.cooldown-delay': value });
-    expect(wishes.cooldownMs).toBeUndefined();
-    expect(wishes.faults).toEqual([
+    const { labelSettings, warnings } = readLabels({ 'upkeep.cooldown-delay': value });
+    expect(labelSettings.cooldownMs).toBeUndefined();
+    expect(labelSettings.faults).toEqual([
       expect.stringMatching(/^Cannot read the label cooldown-delay with ".+": it is not/),
     ]);
     expect(warnings).toHaveLength(1);
     const inherited = readLabels({ 'upkeep.cooldown-delay': value }, { 'upkeep.cooldown-delay': value });
-    expect(inherited.wishes).toEqual(nothing);
+    expect(inherited.labelSettings).toEqual(nothing);
   });
 
   test.each([
@@ -204,31 +209,34 @@ describe('readLabels()', () => {
     ['sigrtmin+3', 'SIGRTMIN+3'],
     ['RTMAX-1', 'SIGRTMAX-1'],
   ])('reads the signal %s as %s', (value, expected) => {
-    expect(readLabels({ 'upkeep.stop-signal': value }).wishes.stopSignal).toBe(expected);
+    expect(readLabels({ 'upkeep.stop-signal': value }).labelSettings.stopSignal).toBe(expected);
   });
 
   test('takes an empty monitor-only or no-pull for false, an empty depends-on for "depends on nothing"', () => {
-    const { wishes, warnings } = readLabels({
+    const { labelSettings, warnings } = readLabels({
       'upkeep.monitor-only': '',
       'upkeep.no-pull': ' ',
       'upkeep.depends-on': '',
     });
-    expect(wishes).toEqual({ ...nothing, monitorOnly: false, noPull: false, dependsOn: [] });
+    expect(labelSettings).toEqual({ ...nothing, monitorOnly: false, noPull: false, dependsOn: [] });
     expect(warnings).toEqual([]);
   });
 
   test('takes the scope "none" for unscoped, also against a drop-in scope', () => {
-    expect(readLabels({ 'upkeep.scope': 'none', [`${dropIn}.scope`]: 'blue' }).wishes.scope).toBeUndefined();
+    expect(readLabels({ 'upkeep.scope': 'none', [`${dropIn}.scope`]: 'blue' }).labelSettings.scope).toBeUndefined();
     expect(readLabels({ 'upkeep.scope': '' }).warnings).toEqual([]);
   });
 
   test('takes 0 for root in an own label, for nothing in a drop-in one', () => {
-    expect(readLabels({ 'upkeep.lifecycle.uid': '0' }).wishes.lifecycleUserId).toBe(0);
-    expect(readLabels({ [`${dropIn}.lifecycle.uid`]: '0' })).toEqual({ wishes: nothing, warnings: [] });
+    expect(readLabels({ 'upkeep.lifecycle.uid': '0' }).labelSettings.lifecycleUserId).toBe(0);
+    expect(readLabels({ [`${dropIn}.lifecycle.uid`]: '0' })).toEqual({ labelSettings: nothing, warnings: [] });
   });
 
   test('keeps a hook out, when only its timeout is given', () => {
-    expect(readLabels({ 'upkeep.lifecycle.pre-update-timeout': '5' })).toEqual({ wishes: nothing, warnings: [] });
+    expect(readLabels({ 'upkeep.lifecycle.pre-update-timeout': '5' })).toEqual({
+      labelSettings: nothing,
+      warnings: [],
+    });
   });
 
   test('warns about a mistyped name, and keeps silent about the journal', () => {
@@ -258,7 +266,7 @@ describe('readLabels()', () => {
 
   test('does not take what an object inherits for a label', () => {
     const labels: Record<string, string> = Object.create({ 'upkeep.enable': 'true' });
-    expect(readLabels(labels)).toEqual({ wishes: nothing, warnings: [] });
+    expect(readLabels(labels)).toEqual({ labelSettings: nothing, warnings: [] });
   });
 
   test('never throws and never says anything unsafe', () => {
@@ -317,14 +325,14 @@ describe('readLabels() of what a container has from its image', () => {
     stopSignal: 'SIGINT',
     stopTimeoutMs: 60_000,
     cooldownMs: 3_600_000,
-    gateWindowMs: 60_000,
-    gateTimeoutMs: 120_000,
+    healthWindowMs: 60_000,
+    healthTimeoutMs: 120_000,
     hooks: { ...nothing.hooks, preUpdate: { command: 'dump', timeoutMs: 120_000, isFromImage: true } },
   };
 
   test('hears what disposes of the image’s own container only, and names the rest in one line', () => {
-    const { wishes, warnings } = readLabels(everything, everything);
-    expect(wishes).toEqual(heeded);
+    const { labelSettings, warnings } = readLabels(everything, everything);
+    expect(labelSettings).toEqual(heeded);
     expect(warnings).toHaveLength(1);
     for (const name of ['no-restart', 'depends-on', 'scope', 'health-probe', 'lifecycle.uid', 'lifecycle.gid', 'tx.*'])
       expect(warnings[0]).toContain(`"upkeep.${name}"`);
@@ -333,51 +341,54 @@ describe('readLabels() of what a container has from its image', () => {
   });
 
   test('hears all of it from the container itself', () => {
-    const { wishes, warnings } = readLabels(everything, { ...everything, ...mapValues(everything, () => 'other') });
+    const { labelSettings, warnings } = readLabels(everything, {
+      ...everything,
+      ...mapValues(everything, () => 'other'),
+    });
     expect(warnings).toEqual([]);
-    expect(wishes).toMatchObject({
+    expect(labelSettings).toMatchObject({
       scope: 'blue',
       lifecycleUserId: 0,
       dependsOn: ['db'],
       originalImage: expect.any(String),
     });
-    expect(wishes.hooks.preUpdate).toEqual({ command: 'dump', timeoutMs: 120_000 });
+    expect(labelSettings.hooks.preUpdate).toEqual({ command: 'dump', timeoutMs: 120_000 });
   });
 
   test('takes everything for the image’s where that is not known, but for a scope, which keeps others away', () => {
-    const { wishes, warnings } = readLabelsOf(everything, undefined);
-    expect(wishes).toEqual({ ...heeded, scope: 'blue' });
+    const { labelSettings, warnings } = readLabelsOf(everything, undefined);
+    expect(labelSettings).toEqual({ ...heeded, scope: 'blue' });
     expect(warnings).toEqual([expect.stringContaining('gone from the engine')]);
-    expect(labelValuesOf({ settings: settingsWith(everything) })).toEqual(wishes);
+    expect(labelValuesOf({ settings: settingsWith(everything) })).toEqual(labelSettings);
   });
 
   test.each([
     [{ 'upkeep.enable': 'true' }, { [`${dropIn}.enable`]: 'false' }, false],
     [{ [`${dropIn}.enable`]: 'true' }, { 'upkeep.enable': 'false' }, false],
   ])('the container’s own word wins over the image’s, in whichever spelling: %j, %j', (image, own, expected) => {
-    expect(readLabels({ ...image, ...own }, image).wishes.enable).toBe(expected);
+    expect(readLabels({ ...image, ...own }, image).labelSettings.enable).toBe(expected);
   });
 });
 
 describe('readLabels() of a duration that is too long', () => {
   test.each([
     ['stop-timeout', '3650d', 'stopTimeoutMs', 3_600_000],
-    ['health-window', '61m', 'gateWindowMs', 3_600_000],
-    ['health-timeout', '9'.repeat(60), 'gateTimeoutMs', 3_600_000],
+    ['health-window', '61m', 'healthWindowMs', 3_600_000],
+    ['health-timeout', '9'.repeat(60), 'healthTimeoutMs', 3_600_000],
     ['cooldown-delay', '366d', 'cooldownMs', 365 * 86_400_000],
     ['keep-old', '100w', 'keepOldMs', 90 * 86_400_000],
     ['data-keep', '91d', 'dataKeepMs', 90 * 86_400_000],
     ['data-timeout', '2h', 'dataTimeoutMs', 3_600_000],
   ] as const)('takes %s=%s for the longest there is, and says so', (name, text, field, expected) => {
-    const { wishes, warnings } = readLabels({ [`upkeep.${name}`]: text });
-    expect(wishes[field]).toBe(expected);
+    const { labelSettings, warnings } = readLabels({ [`upkeep.${name}`]: text });
+    expect(labelSettings[field]).toBe(expected);
     expect(warnings).toEqual([expect.stringContaining(`Label "upkeep.${name}" is limited to `)]);
   });
 
   test('also for the time that a hook may take', () => {
     const labels = { 'upkeep.lifecycle.post-check': 'x', 'upkeep.lifecycle.post-check-timeout': '90' };
-    const { wishes, warnings } = readLabels(labels);
-    expect(wishes.hooks.postCheck).toEqual({ command: 'x', timeoutMs: 3_600_000 });
+    const { labelSettings, warnings } = readLabels(labels);
+    expect(labelSettings.hooks.postCheck).toEqual({ command: 'x', timeoutMs: 3_600_000 });
     expect(warnings).toEqual([expect.stringContaining('"upkeep.lifecycle.post-check-timeout" is limited to 1h')]);
   });
 

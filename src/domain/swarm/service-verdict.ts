@@ -44,7 +44,7 @@ export function platformsOf(nodes: readonly SwarmNode[]): readonly Platform[] {
 export function subjectOfService(
   image: TaggedImage,
   failures: readonly FailedServiceVersion[],
-  settings: Pick<CheckSubject, 'inForce' | 'retryFailed' | 'ignoresMonitorOnly'>,
+  settings: Pick<CheckSubject, 'effective' | 'retryFailed' | 'ignoresMonitorOnly'>,
 ): CheckSubject {
   return {
     imageId: image.digest ?? '',
@@ -54,7 +54,7 @@ export function subjectOfService(
     failedVersions: failures.map(asFailedVersion),
     ...settings,
     // This engine does not pull, and its images are not those of the nodes.
-    inForce: { ...settings.inForce, noPull: false, tagPolicy: { kind: 'digest' } },
+    effective: { ...settings.effective, noPull: false, tagPolicy: { kind: 'digest' } },
   };
 }
 
@@ -140,14 +140,14 @@ export function whyHeldByLabel(
   { lifecycleHooks }: Pick<ServiceSettings, 'lifecycleHooks'>,
 ): string | undefined {
   const labels = labelsOfService(service);
-  const { noPull, healthProbe } = readLabels(labels, {}).wishes;
-  const isInForce: Readonly<Record<string, boolean>> = {
+  const { noPull, healthProbe } = readLabels(labels, {}).labelSettings;
+  const isEffective: Readonly<Record<string, boolean>> = {
     'no-pull': noPull === true,
     'health-probe': healthProbe !== undefined && healthProbe.kind !== 'none',
     'lifecycle.pre-update': lifecycleHooks,
     'pre-update': lifecycleHooks,
   };
-  const label = Object.keys(labels).find((each) => labels[each] !== '' && isInForce[nameOf(each) ?? ''] === true);
+  const label = Object.keys(labels).find((each) => labels[each] !== '' && isEffective[nameOf(each) ?? ''] === true);
   if (label === undefined) return undefined;
   return `Its label ${quoted(label)} cannot be followed on a service: ${whyNot(label)}; remove it to update the service`;
 }

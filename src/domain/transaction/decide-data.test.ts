@@ -68,7 +68,7 @@ function factsOf(world: World, memory: TransactionMemory): TransactionFacts {
     nameHeldBy: old?.place === 'name' ? 'old' : successor?.place === 'name' ? 'new' : 'nobody',
     ...{ wasRunning: true, desiredEndState: 'running', keepMs: 0, waitsFor: [], reference: '', taggedBefore: '' },
     ...{ targetImageId: undefined, newImageId: 'image-2', oldImageId: 'image-1', needsAutoRemoveReplica: false },
-    ...{ laterNetworks: [], spare: undefined, lacksAutoRemoveReplica: false, isReplica: false, autoRemoves: false },
+    ...{ laterNetworks: [], replica: undefined, lacksAutoRemoveReplica: false, isReplica: false, autoRemoves: false },
     ...{ missingOfAutoRemoveReplica: [], startsFirst: false, policyIsFixed: false, missingNetworks: [], rivals: [] },
     taggedImageId: undefined,
   };
@@ -325,12 +325,12 @@ function futures(life: Life): Life[] {
           life.cuts + 1,
         );
   }
-  const isInGate =
+  const isInHealthCheck =
     world.new !== undefined &&
     world.new.startedAt !== '' &&
     world.new.name === 'web' &&
     /-old-/.test(world.old?.name ?? '');
-  if (isInGate && world.meddled > 0) {
+  if (isInHealthCheck && world.meddled > 0) {
     branch('someone removes the new container', (now) => void Object.assign(now, { new: undefined, meddled: 0 }));
     branch('helpers are pruned', (now) => {
       if (now.save?.status !== 'running') now.save = undefined;
@@ -346,8 +346,8 @@ function futures(life: Life): Life[] {
     branch('compare', () => ({ ...life.memory, compared: new Set([step.id]) }));
     return next;
   }
-  if (step.kind === 'gate') {
-    branch('gate', (now) => {
+  if (step.kind === 'awaitHealth') {
+    branch('awaitHealth', (now) => {
       if (now.healthy) return { ...life.memory, proven: new Set(step.ids) };
       return { ...life.memory, direction: 'back' };
     });
@@ -418,7 +418,7 @@ function stepsOf(world: World): string[] {
     if (decision.kind !== 'step') return steps;
     const { step } = decision;
     if (step.kind === 'compare') memory = { ...memory, compared: new Set([step.id]) };
-    else if (step.kind === 'gate')
+    else if (step.kind === 'awaitHealth')
       memory = world.healthy ? { ...memory, proven: new Set(step.ids) } : { ...memory, direction: 'back' };
     else {
       steps.push(

@@ -42,10 +42,10 @@ describe('decide() in a recovery, by the names that were left', () => {
       { kind: 'rename', id: 'old', to: 'web' },
     ],
     [
-      'in place and running, unproven: the gate is resumed',
+      'in place and running, unproven: the health check is resumed',
       { name: 'web' },
       { name: parked, status: 'exited' },
-      { kind: 'gate', ids: ['new'] },
+      { kind: 'awaitHealth', ids: ['new'] },
     ],
     [
       'in place, not running: rolled back',
@@ -192,8 +192,8 @@ describe('decide() beside another updater of the same container', () => {
     const world: World = { ...start('no'), marked: true, new: aside };
     const { members, ...facts } = factsOf(world, memory);
     const next = (imageId: string) => {
-      const spare = { ...members[0]!.new!, id: 'stand-in', place: 'old', imageId } as const;
-      return decide({ ...facts, members: [{ ...members[0]!, spare }] });
+      const replica = { ...members[0]!.new!, id: 'stand-in', place: 'old', imageId } as const;
+      return decide({ ...facts, members: [{ ...members[0]!, replica }] });
     };
     expect(next('image-1')).toMatchObject({ step: { kind: 'compare', id: 'stand-in' } });
     expect(next('image-2')).toEqual({
@@ -284,7 +284,7 @@ describe('decide() on what is kept', () => {
 });
 
 describe('decide() on a group', () => {
-  test('starts a member only when those it waits for have passed the gate', () => {
+  test('starts a member only when those it waits for have passed the health check', () => {
     const memory: ExecutionMemory = {
       ...recovering(),
       isRecovery: false,
@@ -303,7 +303,7 @@ describe('decide() on a group', () => {
       const members = [member('db', 'now'), member('web', '', [0])];
       return decide({ members, liveRestore: false, memory: { ...memory, proven: new Set(proven) } });
     };
-    expect(next([])).toMatchObject({ step: { kind: 'gate', ids: ['db'] } });
+    expect(next([])).toMatchObject({ step: { kind: 'awaitHealth', ids: ['db'] } });
     expect(next(['db'])).toMatchObject({ step: { kind: 'start', id: 'web' } });
   });
 
@@ -345,8 +345,8 @@ describe('decide() on a group', () => {
         memory = { ...memory, hooked: new Set([...memory.hooked, step.id]) };
         continue;
       }
-      if (step.kind === 'gate') {
-        steps.push(`gate ${step.ids.join(' ')}`);
+      if (step.kind === 'awaitHealth') {
+        steps.push(`awaitHealth ${step.ids.join(' ')}`);
         memory = { ...memory, proven: new Set([...memory.proven, ...step.ids]) };
         continue;
       }
@@ -373,7 +373,7 @@ describe('decide() on a group', () => {
       'stop vpn-old',
       'start vpn-new',
       'start app-new',
-      'gate vpn-new app-new',
+      'awaitHealth vpn-new app-new',
       'postUpdate vpn-new',
       'postUpdate app-new',
       'rename vpn-old',
@@ -610,7 +610,7 @@ function factsOf(world: World, memory: ExecutionMemory, name = 'web'): Transacti
     oldImageId: 'image-1',
     needsAutoRemoveReplica: false,
     laterNetworks: [],
-    spare: undefined,
+    replica: undefined,
     lacksAutoRemoveReplica: false,
     isReplica: false,
     missingOfAutoRemoveReplica: [],
@@ -907,9 +907,9 @@ function futures(life: Life): Life[] {
     if (step.hook === 'preUpdate') branch('hook declines', () => ({ ...life.memory, direction: 'back' }));
     return next;
   }
-  if (step.kind === 'gate') {
+  if (step.kind === 'awaitHealth') {
     const { healthy, desiredEndState } = life.world;
-    branch(healthy ? 'gate passes' : 'gate fails', (world) => {
+    branch(healthy ? 'health passes' : 'health fails', (world) => {
       if ((desiredEndState === 'completed' || desiredEndState === 'started') && world.new) die(world.new);
       return healthy
         ? { ...life.memory, proven: new Set([...life.memory.proven, ...step.ids]) }

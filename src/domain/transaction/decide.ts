@@ -57,7 +57,7 @@ import {
  * 2. Rename each old container, then each successor to the name. A rename announces that a stop may be in flight.
  * 3. Give each old container the restart policy that starts it again after a power cut.
  * 4. Stop the old containers (after the commit where two may run at once). Copy the data. Start the successors, unless they must
- *    stay stopped. Wait for the health gate. Run the post-update hooks.
+ *    stay stopped. Wait for the health check. Run the post-update hooks.
  * 5. Rename the leader's old container again: this is the commit. Before it everything is rolled back, after it
  *    everything is completed.
  * 6. Move the restart policies over and remove the marks. Then remove the old containers, or keep them for a while.
@@ -158,7 +158,7 @@ function onlyProofIsMissing(member: MemberFacts): boolean {
 function withoutKept(member: MemberFacts, { reopens }: ExecutionMemory): MemberFacts {
   const part = (container: ContainerFacts | undefined) => (container?.place === 'kept' ? undefined : container);
   const old = reopens ? member.old : part(member.old);
-  return { ...member, old, new: part(member.new), spare: part(member.spare) };
+  return { ...member, old, new: part(member.new), replica: part(member.replica) };
 }
 
 function forward(facts: TransactionFacts): Decision {
@@ -209,7 +209,7 @@ function whyNotForward(member: MemberFacts, { members, memory }: TransactionFact
   };
   if (member.targetImageId !== undefined && member.new.imageId !== member.targetImageId)
     return tagMoved('the successor of');
-  if (member.spare !== undefined && member.spare.imageId !== member.old?.imageId) return tagMoved('a stand-in for');
+  if (member.replica !== undefined && member.replica.imageId !== member.old?.imageId) return tagMoved('a stand-in for');
   return lostRace;
 }
 
@@ -224,11 +224,11 @@ function prepare({ members, memory, setsNoMarks }: TransactionFacts): Decision |
     const step = successor?.place === 'new' && completeOrCompare(successor, lacking, member, memory);
     if (step) return step;
   }
-  for (const [member, { new: successor, spare, ...replica }] of members.entries()) {
+  for (const [member, { new: successor, replica, ...rest }] of members.entries()) {
     if (successor?.place !== 'new') continue;
-    if (replica.lacksAutoRemoveReplica) return stepOf('preparing', { kind: 'autoRemoveReplica', member });
-    const { missingOfAutoRemoveReplica: missingNetworks, files } = replica;
-    const step = spare && completeOrCompare(spare, { missingNetworks, files }, member, memory);
+    if (rest.lacksAutoRemoveReplica) return stepOf('preparing', { kind: 'autoRemoveReplica', member });
+    const { missingOfAutoRemoveReplica: missingNetworks, files } = rest;
+    const step = replica && completeOrCompare(replica, { missingNetworks, files }, member, memory);
     if (step) return step;
   }
   return undefined;
@@ -298,12 +298,12 @@ function prove({ members, memory }: TransactionFacts): Decision | undefined {
       const awaited = waitsFor.flatMap((place) => members[place]?.new?.id ?? []).filter((id) => unproven.includes(id));
       return awaited.length === 0
         ? stepOf('starting', start(successor))
-        : stepOf('checking health', { kind: 'gate', ids: awaited });
+        : stepOf('checking health', { kind: 'awaitHealth', ids: awaited });
     }
     unproven.push(successor.id);
     if (needsStart(member)) break;
   }
-  return unproven.length === 0 ? undefined : stepOf('checking health', { kind: 'gate', ids: unproven });
+  return unproven.length === 0 ? undefined : stepOf('checking health', { kind: 'awaitHealth', ids: unproven });
 }
 
 function runPostUpdateHooks({ members, memory }: TransactionFacts): Decision | undefined {
@@ -345,10 +345,10 @@ function commit(facts: TransactionFacts): Decision {
     firstOf(orphaned, (member) => whyNotOrphaned(member, memory)) ??
     clearData(facts, 'committing') ??
     must(replaced, (member) => unmark(member, memory)) ??
-    next(replaced, ({ spare }) => spare !== undefined && remove(spare)) ??
+    next(replaced, ({ replica }) => replica !== undefined && remove(replica)) ??
     next(replaced.toReversed(), (member) => member.old !== undefined && removeOrKeepOld(member, member.old)) ??
     next(replaced, ({ old }) => leave(old, memory)) ??
-    next(replaced, ({ spare }) => leave(spare, memory)) ??
+    next(replaced, ({ replica }) => leave(replica, memory)) ??
     restoreOrphans(orphaned, memory) ??
     must(orphaned, (member) => unmark(member, memory)) ?? { kind: 'end', result: 'committed' }
   );

@@ -33,7 +33,7 @@ function factsOf(member: Partial<MemberFacts> = {}): TransactionFacts {
     missingOfAutoRemoveReplica: [],
     rivals: [],
     isMarked: true,
-    spare: undefined,
+    replica: undefined,
     lacksAutoRemoveReplica: false,
     isReplica: false,
     policyIsFixed: false,
@@ -81,7 +81,7 @@ test('a step on one member leaves the others as they were', () => {
 test.each([
   'create',
   'stop',
-  'gate',
+  'awaitHealth',
   'hook',
   'unmark',
   'tag',

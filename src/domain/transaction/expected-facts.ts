@@ -28,8 +28,8 @@ export function isOnItsWay({ mode, direction }: Pick<TransactionMemory, 'mode' |
  * False with a replica, which takes the place of the old container when that stops. Also false if the old container
  * started or exited since the plan: the engine may restart it at any time.
  */
-function isForeseeable({ needsAutoRemoveReplica, spare, isReplica, old, wasRunning }: MemberFacts): boolean {
-  if (needsAutoRemoveReplica || spare !== undefined || isReplica) return false;
+function isForeseeable({ needsAutoRemoveReplica, replica, isReplica, old, wasRunning }: MemberFacts): boolean {
+  if (needsAutoRemoveReplica || replica !== undefined || isReplica) return false;
   return old?.place !== 'name' || isAlive(old.status) === wasRunning;
 }
 
@@ -50,7 +50,7 @@ const withoutReading: ReadonlySet<StepKind> = new Set([
   'compare',
   'rename',
   'policy',
-  'gate',
+  'awaitHealth',
 ]);
 
 type Effect = (member: MemberFacts, step: Step) => MemberFacts;
@@ -63,7 +63,7 @@ const effects: Partial<Record<StepKind, Effect>> = {
   rename: (member, step) => (step.kind === 'rename' ? renamed(member, step.id, step.to) : member),
   policy: (member, step) =>
     step.kind === 'policy' ? ofOne(member, step.id, (one) => ({ ...one, policy: step.policy })) : member,
-  // Only the engine knows the time. The gate reads the result.
+  // Only the engine knows the time. The health check reads the result.
   start: (member, step) =>
     step.kind === 'start'
       ? ofOne(member, step.id, (one) => ({ ...one, status: 'running', startedAt: unreadTime }))

@@ -78,7 +78,7 @@ export type JournaledMember = {
 export type Member = JournaledMember & {
   /** The old container's policy before the update. Undefined when it is not known and was not changed. */
   readonly policy: RestartPolicy | undefined;
-  /** Indexes of the members that must pass the gate before this one starts. Empty in a recovery. */
+  /** Indexes of the members that must pass the health check before this one starts. Empty in a recovery. */
   readonly waitsFor: readonly number[];
   /** The image that the successor must be created from; undefined in a recovery. */
   readonly targetImageId: string | undefined;
@@ -101,7 +101,7 @@ export type MemberFacts = Member & {
   readonly old: ContainerFacts | undefined;
   readonly new: ContainerFacts | undefined;
   /** The redundant one of the old container and its replica. It is removed at the end. */
-  readonly spare: ContainerFacts | undefined;
+  readonly replica: ContainerFacts | undefined;
   /** The old container needs a replica that does not exist yet: its stop would remove it, or it was pruned. */
   readonly lacksAutoRemoveReplica: boolean;
   /** True if `old` is a replica. */
@@ -181,7 +181,7 @@ export type ExecutionMemory = {
   readonly filled: ReadonlySet<string>;
   /** Ids of successors that match their old containers. */
   readonly compared: ReadonlySet<string>;
-  /** Ids of successors that passed the health gate. */
+  /** Ids of successors that passed the health check. */
   readonly proven: ReadonlySet<string>;
   /** Ids of containers whose hook was run in this transaction. */
   readonly hooked: ReadonlySet<string>;

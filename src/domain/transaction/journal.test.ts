@@ -13,7 +13,7 @@ const journal: Journal = {
   oldDigest: '',
   newImageId: `sha256:${id('2')}`,
   taggedBefore: `sha256:${id('3')}`,
-  role: 'standin',
+  role: 'replica',
   autoRemoves: true,
   reference: 'nginx:1.27',
   policy: { Name: 'on-failure', MaximumRetryCount: 3 },

@@ -18,7 +18,7 @@ export type Journal = JournaledMember & {
   /** Empty if the old image has none. */
   readonly oldDigest: string;
   /** The role of the carrier: the successor, or the auto-remove replica of the old container. */
-  readonly role: 'successor' | 'standin';
+  readonly role: 'successor' | 'replica';
   readonly policy: RestartPolicy;
   /** See `Instance` in `outside.ts`. */
   readonly owner: string;
@@ -38,6 +38,9 @@ const version = '1';
 /** Only with data, because an older Upkeep would start an old container before its data are restored. */
 const versionWithData = '2';
 
+/** The words of the label `role`. Labels of containers that exist have them, so they stay. */
+const roleLabels: Readonly<Record<Journal['role'], string>> = { successor: 'successor', replica: 'standin' };
+
 export function writeJournal(journal: Journal): Record<string, string> {
   return {
     [`${journalPrefix}v`]: journal.data === undefined ? version : versionWithData,
@@ -48,7 +51,7 @@ export function writeJournal(journal: Journal): Record<string, string> {
     [`${journalPrefix}old-digest`]: journal.oldDigest,
     [`${journalPrefix}tagged-before`]: journal.taggedBefore,
     [`${journalPrefix}new-image`]: journal.newImageId,
-    [`${journalPrefix}role`]: journal.role,
+    [`${journalPrefix}role`]: roleLabels[journal.role],
     [`${journalPrefix}rm`]: journal.autoRemoves ? '1' : '0',
     [`${journalPrefix}ref`]: journal.reference,
     // A seal covers these labels, so an optional field is omitted when undefined.
@@ -135,7 +138,7 @@ export function readJournal(labels: Readonly<Record<string, string>>): JournalRe
       oldDigest: read('old-digest'),
       taggedBefore: labels[`${journalPrefix}tagged-before`] ?? read('old-image'),
       newImageId: read('new-image'),
-      role: read('role') === 'standin' ? 'standin' : 'successor',
+      role: read('role') === roleLabels.replica ? 'replica' : 'successor',
       autoRemoves: read('rm') === '1',
       reference: read('ref'),
       ...(read('old-ref') !== '' && { formerReference: read('old-ref') }),
@@ -213,7 +216,7 @@ export function hasSelfRemovingSuccessor(container: Container): boolean {
   const policy = HostConfig.RestartPolicy?.Name ?? '';
   if (removesItself(container)) return true;
   if (policy !== '' && policy !== 'no') return false;
-  return ownJournal(Config.Labels ?? {}, imageLabels ?? {})?.role === 'standin';
+  return ownJournal(Config.Labels ?? {}, imageLabels ?? {})?.role === 'replica';
 }
 
 /** The same container, as if created with or without `--rm`. */

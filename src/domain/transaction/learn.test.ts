@@ -26,7 +26,7 @@ const steps: readonly Step[] = [
   { kind: 'policy', id: 'old', policy, afterPause: false },
   { kind: 'stop', id: 'old' },
   { kind: 'start', id: 'new' },
-  { kind: 'gate', ids: ['new'] },
+  { kind: 'awaitHealth', ids: ['new'] },
   { kind: 'hook', id: 'old', hook: 'preUpdate' },
   { kind: 'waitOutPendingStop', id: 'old' },
   { kind: 'tag', imageId: 'image-1', reference: 'web:1' },

@@ -245,7 +245,7 @@ export type StepArguments = {
   readonly policy: { readonly id: string; readonly policy: RestartPolicy; readonly afterPause: boolean };
   readonly stop: { readonly id: string };
   readonly start: { readonly id: string };
-  readonly gate: { readonly ids: readonly string[] };
+  readonly awaitHealth: { readonly ids: readonly string[] };
   readonly hook: { readonly id: string; readonly hook: 'preUpdate' | 'postUpdate' };
   /** Watch a running container until no stop request of an earlier process can still end it. */
   readonly waitOutPendingStop: { readonly id: string };

@@ -279,7 +279,7 @@ function noteEffect(before: TransactionMemory, step: Step, outcome: StepOutcome)
       return isDone ? { ...memory, filled: withOne(memory.filled, step.id) } : memory;
     case 'compare':
       return isDone ? { ...memory, compared: withOne(memory.compared, step.id) } : memory;
-    case 'gate':
+    case 'awaitHealth':
       return isDone ? { ...memory, proven: withOne(memory.proven, ...step.ids) } : memory;
     default:
       return memory;
@@ -349,7 +349,7 @@ const descriptions: { readonly [K in StepKind]: (step: StepOf<K>, facts: Transac
   policy: ({ id }, facts) => `setting the restart policy of "${nameOf(facts, id)}"`,
   stop: ({ id }, facts) => `stopping "${nameOf(facts, id)}"`,
   start: ({ id }, facts) => `starting "${nameOf(facts, id)}"`,
-  gate: () => 'waiting for health',
+  awaitHealth: () => 'waiting for health',
   hook: ({ id }, facts) => `running the hook of "${nameOf(facts, id)}"`,
   waitOutPendingStop: ({ id }, facts) => `watching "${nameOf(facts, id)}"`,
   tag: ({ reference }) => `tagging "${reference}"`,
@@ -373,7 +373,7 @@ function memberOf({ members }: TransactionFacts, oldId: string): string {
 }
 
 function nameOf(facts: TransactionFacts, id: string | undefined): string {
-  return facts.members.find((member) => [member.old?.id, member.new?.id, member.spare?.id].includes(id))?.name ?? '';
+  return facts.members.find((member) => [member.old?.id, member.new?.id, member.replica?.id].includes(id))?.name ?? '';
 }
 
 /** `inVain`: how often a step may succeed without a change of the facts. `failures`: how often it may fail. */
@@ -390,7 +390,7 @@ export const limits: { readonly [K in StepKind]: { readonly inVain: number; read
   hook: { inVain: 2, failures: 3 },
   stop: { inVain: 3, failures: 8 },
   start: { inVain: 2, failures: 8 },
-  gate: { inVain: 2, failures: 8 },
+  awaitHealth: { inVain: 2, failures: 8 },
   waitOutPendingStop: { inVain: 2, failures: 8 },
   tag: { inVain: 2, failures: 3 },
   remove: { inVain: 3, failures: 5 },

@@ -65,13 +65,13 @@ export function rollBack(facts: TransactionFacts, all: readonly MemberFacts[]): 
     ) ??
     next(all, restoreMovedTag) ??
     next(present, (member) => restoreTag(member, memory)) ??
-    next(present, ({ spare }) => spare !== undefined && remove(spare)) ??
+    next(present, ({ replica }) => replica !== undefined && remove(replica)) ??
     next(present, (member) => member.nameHeldBy === 'rival' && isRemovable(member) && remove(member.new)) ??
     clearData(facts, 'rolling back') ??
     must(all, (member) => !isStranded(member) && unmark(member, memory)) ??
     next(dependentsFirst, (member) => isRemovable(member) && remove(member.new)) ??
     next(dependentsFirst, (member) => isRemovable(member) && leave(member.new, memory)) ??
-    next(present, ({ spare }) => leave(spare, memory)) ??
+    next(present, ({ replica }) => leave(replica, memory)) ??
     finishStranded(stranded, memory) ??
     must(all, (member) => unmark(member, memory)) ??
     must(returning, (member) => takeName(member, member.old)) ?? { kind: 'end', result: 'undone' }

@@ -42,7 +42,7 @@ export function autoRemoveReplicaName(name: string): string {
 
 /** Whether a replica with this name has not yet taken the place of its container. */
 export function isAutoRemoveReplicaName(text: string): boolean {
-  return transactionNamePattern.exec(text)?.groups?.['standin'] !== undefined;
+  return transactionNamePattern.exec(text)?.groups?.['replica'] !== undefined;
 }
 
 export function failedName(name: string): string {
@@ -116,14 +116,14 @@ function timeOfId(id: string): number {
 }
 
 const transactionNamePattern =
-  /^(?<name>.+)\.upkeep-(?:(?<fresh>new|bad)|(?<standin>standin)|(?<past>old|drop)-(?<policy>[neau]|f\d{1,9})(?<stopped>-s)?(?<data>-d)?)$/;
+  /^(?<name>.+)\.upkeep-(?:(?<fresh>new|bad)|(?<replica>standin)|(?<past>old|drop)-(?<policy>[neau]|f\d{1,9})(?<stopped>-s)?(?<data>-d)?)$/;
 
 /** Undefined for a name that no transaction gives. */
 export function parseTransactionName(text: string): TransactionName | undefined {
   const groups = transactionNamePattern.exec(text)?.groups;
   const name = groups?.['name'];
   if (groups === undefined || name === undefined) return undefined;
-  if (groups['standin'] !== undefined) {
+  if (groups['replica'] !== undefined) {
     return { role: 'old', name, policy: { Name: 'no', MaximumRetryCount: 0 }, wasRunning: true, hasData: false };
   }
   if (groups['fresh'] === 'new' || groups['fresh'] === 'bad') return { role: groups['fresh'], name };

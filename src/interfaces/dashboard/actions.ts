@@ -14,7 +14,7 @@ import {
 } from './view/dialogs.ts';
 import { notice } from './view/parts/node.ts';
 import { readDecision, type Decision, type DecisionKind, type WatchedContainer } from './state/documents/container.ts';
-import { newVersionOf } from './state/telling/row.ts';
+import { newVersionOf } from './state/display/row.ts';
 
 type ActionParts = {
   readonly ask: SendRequest;

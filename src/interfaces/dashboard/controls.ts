@@ -6,7 +6,7 @@ import { byId, h, repaint } from './view/parts/node.ts';
 import { startThemeButton } from './view/parts/theme.ts';
 import { paintBulk } from './view/table/groups.ts';
 import type { Table } from './view/table/table.ts';
-import { isReady } from './state/telling/row.ts';
+import { isReady } from './state/display/row.ts';
 import type { WatchedContainer } from './state/documents/container.ts';
 
 type ControlParts = {

@@ -1,6 +1,6 @@
 import { isOfCheck, readEvent, readSummary, type StreamEvent } from './state/documents/status.ts';
 import { nameIn, textOf } from './state/documents/reading.ts';
-import { didWords } from './state/telling/runs.ts';
+import { didWords } from './state/display/runs.ts';
 import { joinedWords, withPeriod } from './state/words.ts';
 import type { Reader } from './transport/reader.ts';
 import type { PageContext } from './view/context.ts';
@@ -22,7 +22,7 @@ export type EventHandlerParts = {
 
 export type EventHandler = {
   /** Handles an event of the stream, given as text. */
-  readonly hear: (text: string) => void;
+  readonly onEvent: (text: string) => void;
   /** Reads all documents soon. Several calls cause one reading. */
   readonly refresh: () => void;
   readonly readPages: () => Promise<void>;
@@ -37,11 +37,11 @@ export function createEventHandler(parts: EventHandlerParts): EventHandler {
   /** Undefined until the run has begun to change a container. */
   let doing: 'update' | 'rollback' | undefined;
 
-  function hear(text: string): void {
+  function onEvent(text: string): void {
     const event = readEvent(text);
     if (event === undefined) return;
     const wasRunning = fleet.isRunning();
-    const names = fleet.hear(event, context.nowMs());
+    const names = fleet.onEvent(event, context.nowMs());
     if (event.kind === 'pull_progress' && wasRunning && names.every(table.movePull)) {
       if (!names.every((name) => movePullInDrawer(context, name))) parts.paintOpen();
       return parts.paintAnswerSoon();
@@ -102,7 +102,7 @@ export function createEventHandler(parts: EventHandlerParts): EventHandler {
       timer = undefined;
       void reader.read().then((answer) => {
         if (answer === 'refused') parts.onRefused();
-        if (answer === 'away' && reader.isIntercepted()) parts.onIntercepted();
+        if (answer === 'unreachable' && reader.isIntercepted()) parts.onIntercepted();
       });
     }, refreshMs);
   }
@@ -114,7 +114,7 @@ export function createEventHandler(parts: EventHandlerParts): EventHandler {
     parts.paintOpen();
   }
 
-  return { hear, refresh, readPages };
+  return { onEvent, refresh, readPages };
 }
 
 const past = { update: 'updated', rollback: 'rolled back' } as const;

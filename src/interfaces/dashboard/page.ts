@@ -9,7 +9,7 @@ import { type Connection, type ConnectionState, startConnection } from './transp
 import { createReader } from './transport/reader.ts';
 import { createSession } from './transport/session.ts';
 import { openSharedReader } from './transport/shared-reader.ts';
-import { arrangeContainers } from './state/telling/arrange.ts';
+import { arrangeContainers } from './state/display/arrange.ts';
 import { paintSummary, pressCounts, paintConnectionState } from './view/summary.ts';
 import type { PageContext } from './view/context.ts';
 import { paintDrawer } from './view/drawer.ts';
@@ -100,7 +100,7 @@ export function startPage(): void {
         nextTryMs = waitMs;
         paintState();
       },
-      onEvent: hearing.hear,
+      onEvent: hearing.onEvent,
       onRefused: refused,
     });
     void hearing.readPages();

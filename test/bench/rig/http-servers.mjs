@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 const [, , kind, count] = process.argv;
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 /** Announces an event to the clients of `ours`. */
-let hear = () => {};
+let onEvent = () => {};
 const server = kind === 'ours' ? await ours(Number(count)) : bare(JSON.parse((await lines.next()).value));
 server.listen(0, '127.0.0.1', () => console.log(server.address().port));
 
@@ -55,7 +55,7 @@ async function ours(containers) {
     })),
   };
   const eventLog = createEventLog(log);
-  hear = eventLog.hear;
+  onEvent = eventLog.onEvent;
   const none = () => Promise.reject(new Error('not here'));
   const { server: made } = createHttpServer({
     settings: {
@@ -96,7 +96,7 @@ async function ours(containers) {
 
 function announce() {
   const counts = { scanned: 1, updated: 0, failed: 0, restarted: 0, skipped: 0 };
-  hear({
+  onEvent({
     kind: 'scan_completed',
     runId: 'run',
     purpose: 'check',

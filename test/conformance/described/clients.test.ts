@@ -7,7 +7,7 @@ import { startWholeService, type WholeService } from '../../support/http/whole-s
 /** Existing clients: their requests, and their reading of the answers. */
 let scene: WholeService;
 beforeAll(async () => {
-  scene = await startWholeService({ service: { gateWindowMs: 50 } });
+  scene = await startWholeService({ service: { healthWindowMs: 50 } });
   scene.publish('ghcr.io/acme/api:2', '1');
   await scene.run('api', 'ghcr.io/acme/api:2');
   await scene.ask('/v1/update', { method: 'POST' });

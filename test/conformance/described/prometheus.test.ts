@@ -13,7 +13,7 @@ describe.skipIf(!isThere('promtool') || !isThere('prometheus'))('Prometheus', ()
   const folder = mkdtempSync(join(tmpdir(), 'upkeep-prometheus-'));
   let scene: WholeService;
   beforeAll(async () => {
-    scene = await startWholeService({ service: { gateWindowMs: 50 } });
+    scene = await startWholeService({ service: { healthWindowMs: 50 } });
     scene.publish('ghcr.io/acme/api:2', '1');
     await scene.run('api', 'ghcr.io/acme/api:2');
     await scene.ask('/v1/update', { method: 'POST' });

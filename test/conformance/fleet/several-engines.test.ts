@@ -17,7 +17,7 @@ describe('the API of several engines', () => {
 
   beforeAll(async () => {
     const clock = createSystemClock();
-    scene = createFleetScene({ names: ['near', 'far'], clock, settings: { gateWindowMs: 50 } });
+    scene = createFleetScene({ names: ['near', 'far'], clock, settings: { healthWindowMs: 50 } });
     for (const name of ['web', 'db']) scene.registry.store.publish(`${name}:1`, { version: '1' });
     for (const engine of ['near', 'far']) for (const name of ['web', 'db']) await scene.run(engine, name, `${name}:1`);
     await scene.application.follow();

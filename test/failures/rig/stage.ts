@@ -76,7 +76,7 @@ export type Report = Life & {
 
 export const everything: UpdateRequest = { trigger: 'command', images: [], containers: [] };
 
-export const patient: Partial<ServiceSettings> = { gateWindowMs: 1000, stopTimeoutMs: 3000, pullTimeoutMs: 60_000 };
+export const patient: Partial<ServiceSettings> = { healthWindowMs: 1000, stopTimeoutMs: 3000, pullTimeoutMs: 60_000 };
 
 export function restart(Name: string): { readonly RestartPolicy: object } {
   return { RestartPolicy: { Name, MaximumRetryCount: 0 } };

@@ -11,7 +11,7 @@ beforeAll(async () => void (real = await realLabels()));
 const journals: readonly (readonly [string, () => Labels])[] = [
   ['of a container of the same name', () => ({})],
   ['of another container', () => journalLabels({ name: 'blog', members: `blog=${nobodysId}` })],
-  ['of what stood in for one', () => journalLabels({ role: 'standin', policy: 'a' })],
+  ['of what stood in for one', () => journalLabels({ role: 'replica', policy: 'a' })],
   ['of one that was stopped, without its owner', () => journalLabels({ run: '0', owner: '', policy: 'a' })],
   ['that another version wrote', () => journalLabels({ v: '9' })],
 ];

@@ -12,7 +12,7 @@ const quiet: Omit<Day, 'forgeries'> = {
   killedAt: 99,
   when: 'after',
   pausesMs: [2000, 9_000_000],
-  wishes: {},
+  labelSettings: {},
 };
 
 async function harmOfEach(forgeries: readonly Forgery[]): Promise<string[]> {
@@ -70,7 +70,7 @@ function forgeWeb(ending: ForgedName['ending'], more: Partial<Forgery>): Forgery
 function dayOf(shape: string, killedAt: number, forgery: Forgery): Day {
   const found = shapes.find(({ name }) => name === shape);
   if (found === undefined) throw new Error(`there is no shape "${shape}"`);
-  return { shape: found, killedAt, when: 'during', forgeries: [forgery], pausesMs: [300, 0], wishes: {} };
+  return { shape: found, killedAt, when: 'during', forgeries: [forgery], pausesMs: [300, 0], labelSettings: {} };
 }
 
 test.each(['stopped', 'unless-stopped with a port', 'the new version ends later'])(
@@ -82,7 +82,7 @@ test.each(['stopped', 'unless-stopped with a port', 'the new version ends later'
 );
 
 test('a forged stand-in of a kept container does not remove it', async () => {
-  const autoRemoveReplica = forgeWeb('.upkeep-drop-a', { changes: { role: 'standin' }, image: 'own' });
+  const autoRemoveReplica = forgeWeb('.upkeep-drop-a', { changes: { role: 'replica' }, image: 'own' });
   for (const killedAt of [13, 14, 15])
     expect(await harmOf(dayOf('kept after its update, with volumes', killedAt, autoRemoveReplica))).toEqual([]);
 });

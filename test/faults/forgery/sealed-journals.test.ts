@@ -12,7 +12,7 @@ import { journalLabels, nobodysId } from '../rig/forgery/forgery.ts';
 
 /** With --journal-key-file an instance acts only on journals with its own seal. */
 
-const settings = { ...defaultSettings, gateWindowMs: 1000, stopTimeoutMs: 1000 };
+const settings = { ...defaultSettings, healthWindowMs: 1000, stopTimeoutMs: 1000 };
 const image = 'registry.test/app:stable';
 
 let folder = '';

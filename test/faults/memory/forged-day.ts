@@ -14,7 +14,7 @@ export type Day = {
   readonly forgeries: readonly Forgery[];
   /** From the kill to the forgeries, and from there to the next start. */
   readonly pausesMs: readonly [number, number];
-  readonly wishes: Partial<ServiceSettings>;
+  readonly labelSettings: Partial<ServiceSettings>;
 };
 
 export function anyDay(forgeries: fc.Arbitrary<readonly Forgery[]>): fc.Arbitrary<Day> {
@@ -24,7 +24,7 @@ export function anyDay(forgeries: fc.Arbitrary<readonly Forgery[]>): fc.Arbitrar
     when: fc.constantFrom('before', 'during', 'after'),
     forgeries,
     pausesMs: fc.tuple(fc.constantFrom(300, 2000, 60_000), fc.constantFrom(0, 1000, 600_000, 9_000_000)),
-    wishes: fc.constantFrom<Partial<ServiceSettings>[]>(
+    labelSettings: fc.constantFrom<Partial<ServiceSettings>[]>(
       {},
       { monitorOnly: true },
       { labelEnable: true },
@@ -67,7 +67,7 @@ type Ending = {
   readonly isLost: boolean;
 };
 
-async function spend({ shape, killedAt, when, forgeries, pausesMs, wishes }: Day): Promise<Ending> {
+async function spend({ shape, killedAt, when, forgeries, pausesMs, labelSettings }: Day): Promise<Ending> {
   const stage = await setStage(shape);
   const street = await makeStreet(stage);
   const { clock } = stage.scene;
@@ -81,7 +81,7 @@ async function spend({ shape, killedAt, when, forgeries, pausesMs, wishes }: Day
   await clock.run(() => clock.sleep(pausesMs[1]));
   const failures: string[] = [];
   for (const life of ['start', 'run', 'start'] as const) {
-    await live(stage, life, { ...settings, ...wishes }).catch((error: unknown) => {
+    await live(stage, life, { ...settings, ...labelSettings }).catch((error: unknown) => {
       failures.push(`a ${life} failed: ${String(error)}`);
     });
   }
@@ -136,9 +136,9 @@ function outcomeOf({ scene, before }: Stage): string {
     .join(', ');
 }
 
-async function live({ scene }: Stage, life: 'start' | 'run', wishes: ServiceSettings): Promise<void> {
+async function live({ scene }: Stage, life: 'start' | 'run', labelSettings: ServiceSettings): Promise<void> {
   const { outside, connection } = scene.startProcess();
-  const application = createApplication(outside, wishes);
+  const application = createApplication(outside, labelSettings);
   const request = { trigger: 'command' as const, images: [], containers: [] };
   await scene.clock.run<unknown>(() => (life === 'start' ? application.recover() : application.update(request)));
   connection.crash();

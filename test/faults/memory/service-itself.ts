@@ -30,7 +30,7 @@ export type ServiceStage = {
   /** The first process's report of its update; undefined if it made none. */
   readonly session: () => Session | undefined;
   /** The largest number of Upkeep's containers, without helpers, that ran at the same time. */
-  readonly mostAtOnce: () => number;
+  readonly maxAtOnce: () => number;
   /** Waits until nothing changes any more. */
   readonly settle: () => Promise<void>;
   /** If no Upkeep runs at all, a person starts one: the container with the name, or else the parked one. */
@@ -54,7 +54,7 @@ const image = 'registry.test/upkeep:stable';
 
 const settings: ServiceSettings = {
   ...defaultSettings,
-  gateWindowMs: 5000,
+  healthWindowMs: 5000,
   stopTimeoutMs: 3000,
   cleanup: true,
 };
@@ -164,7 +164,7 @@ export async function setServiceStage(
     newImageId,
     lives,
     session: () => session,
-    mostAtOnce: () => most,
+    maxAtOnce: () => most,
     settle: () => scene.clock.run(() => scene.clock.sleep(settleMs)),
     startByHand: async () => {
       for (const isOne of [/^upkeep$/, /^upkeep\.upkeep-(?:old|drop)-/]) {

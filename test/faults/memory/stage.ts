@@ -261,7 +261,7 @@ const image = 'registry.test/app:stable';
 /** Settings of the service on a stage. */
 export const settings = {
   ...defaultSettings,
-  gateWindowMs: 10_000,
+  healthWindowMs: 10_000,
   stopTimeoutMs: 3000,
   lifecycleHooks: true,
   dataImage: 'upkeep-tools:1',

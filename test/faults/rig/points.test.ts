@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isBehindGate } from './points.ts';
+import { isBehindHealthCheck } from './points.ts';
 
 const of = [
   'POST /v1.41/images/create?fromImage=web&tag=stable',
@@ -13,11 +13,13 @@ const of = [
   'DELETE /v1.41/containers/ID',
 ];
 
-test('a call is behind a gate when the one before it lets a container go on', () => {
-  const behind = of.map((_, index) => index + 1).filter((change) => isBehindGate({ change, of, overlaps: false }));
+test('a call is behind a health check when the one before it lets a container go on', () => {
+  const behind = of
+    .map((_, index) => index + 1)
+    .filter((change) => isBehindHealthCheck({ change, of, overlaps: false }));
   expect(behind).toEqual([4, 5, 7, 9]);
 });
 
-test('a call that overlaps the one before it is behind a gate', () => {
-  expect(isBehindGate({ change: 2, of, overlaps: true })).toBe(true);
+test('a call that overlaps the one before it is behind a health check', () => {
+  expect(isBehindHealthCheck({ change: 2, of, overlaps: true })).toBe(true);
 });

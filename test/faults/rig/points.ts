@@ -45,6 +45,6 @@ export async function discoverCalls(
  * Whether a death before this call leaves the engine in another state than a death after the previous call. This is so
  * if containers continue after the previous call: a start (of a container, or of a hook in it), a stop or a kill.
  */
-export function isBehindGate({ change, of, overlaps }: Pick<Call, 'change' | 'of' | 'overlaps'>): boolean {
+export function isBehindHealthCheck({ change, of, overlaps }: Pick<Call, 'change' | 'of' | 'overlaps'>): boolean {
   return overlaps || /\/(?:start|stop|kill|restart)(?:\?|$)/.test(of[change - 2] ?? '');
 }

@@ -98,7 +98,7 @@ async function soakQuietly({ fleet, first }: Soaked) {
 /** Values that grew more than allowed from the first release to the last. */
 function growth(weights: readonly Measured[]): readonly string[] {
   const [first, last] = [weights[0], weights.at(-1)];
-  return (Object.entries(mostGrowth) as [keyof Measured, number][]).flatMap(([what, most]) => {
+  return (Object.entries(maxGrowth) as [keyof Measured, number][]).flatMap(([what, most]) => {
     const [was = 0, is = Infinity] = [first?.[what], last?.[what]];
     return is - was > most ? [`${what} grew from ${was} to ${is}`] : [];
   });
@@ -110,7 +110,7 @@ const mebi = 1024 * 1024;
  * With 200 containers the live heap grows by 2 MiB at most from the first release to the third: the
  * last 1,000 events are kept, and more code is compiled. A leak of 8 kB in each of 400 updates is 3 MiB.
  */
-const mostGrowth: Readonly<Record<keyof Measured, number>> = {
+const maxGrowth: Readonly<Record<keyof Measured, number>> = {
   heapBytes: 3 * mebi,
   residentBytes: 20 * mebi,
   descriptors: 2,

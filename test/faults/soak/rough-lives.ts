@@ -30,7 +30,7 @@ export async function updateRoughly(
     const service = startService(fleet.engine, ['--update-on-start']);
     await (below(3) === 0 ? service.listens() : service.hasRepaired());
     await sleep(below(maxMs));
-    if (engineDeaths < mostEngineDeaths && below(6) === 0) {
+    if (engineDeaths < maxEngineDeaths && below(6) === 0) {
       engineDeaths += 1;
       byEngine += await killEngine(fleet, service, below(500));
       await sleep(below(maxMs));
@@ -40,7 +40,7 @@ export async function updateRoughly(
     deaths += 1;
     const leak = lines.find((line) => line.includes('port is already allocated'));
     leaks = leak === undefined ? 0 : leaks + 1;
-    if (leaks >= mostLeaks) throw new Error(`The engine has leaked a port (repeat with another --seed): ${leak}`);
+    if (leaks >= maxLeaks) throw new Error(`The engine has leaked a port (repeat with another --seed): ${leak}`);
   }
   return { deaths, engineDeaths, byEngine, log };
 }
@@ -48,10 +48,10 @@ export async function updateRoughly(
 /** Time after it listens, or after it has repaired: enough for a few updates, or for none. */
 const maxMs = 5000;
 
-const mostEngineDeaths = 2;
+const maxEngineDeaths = 2;
 
 /** Consecutive lives with a leaked port. Docker before 28 can leak one when it is killed during a start: https://github.com/moby/moby/issues/25981 */
-const mostLeaks = 10;
+const maxLeaks = 10;
 
 /** All members, without any remains of an update. */
 async function isThrough({ engine, members }: Fleet, { imageIds }: Release): Promise<boolean> {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { readDetails } from '../../../src/interfaces/dashboard/state/documents/container.ts';
-import { describeState } from '../../../src/interfaces/dashboard/state/telling/describe-state.ts';
+import { describeState } from '../../../src/interfaces/dashboard/state/display/describe-state.ts';
 import { words } from '../../../src/domain/text/words.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
 import { catalogue } from '../../lab/registry/catalogue.ts';

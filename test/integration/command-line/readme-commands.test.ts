@@ -98,14 +98,14 @@ function type(
   const child = spawn('bash', ['-c', `exec ${command}`], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   let isAsked = false;
-  const hear = (chunk: Buffer) => {
+  const onEvent = (chunk: Buffer) => {
     output += chunk.toString();
     if (isAsked || !isDone(output)) return;
     isAsked = true;
     child.kill('SIGTERM');
   };
-  child.stdout.on('data', hear);
-  child.stderr.on('data', hear);
+  child.stdout.on('data', onEvent);
+  child.stderr.on('data', onEvent);
   return new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code) => resolve({ code, output }));

@@ -163,8 +163,8 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
     'with restart: true nothing is restarted after an update that was rolled back, nor without --use-compose-depends-on',
   ),
   stopTimeoutMs: healthTimes('--stop-timeout decides when a container is killed that has no time of its own'),
-  gateWindowMs: window,
-  gateTimeoutMs: healthTimes('--health-timeout is how long it may take to become healthy'),
+  healthWindowMs: window,
+  healthTimeoutMs: healthTimes('--health-timeout is how long it may take to become healthy'),
   healthProbe: starting('--health-probe brings the old container back where %s does not pass'),
   pullTimeoutMs: realDeaths(
     'failure 38: the engine is silent about a pull: it is given up, and the others are updated',

@@ -46,7 +46,7 @@ describeInLab('the inventory of a real engine', (lab) => {
         instance: createInstance(),
         newId: randomUUID,
       },
-      { ...defaultSettings, includeStopped: true, gateWindowMs: 500 },
+      { ...defaultSettings, includeStopped: true, healthWindowMs: 500 },
       {},
       { tellsStartTimes },
     );

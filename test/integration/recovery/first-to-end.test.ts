@@ -112,7 +112,7 @@ describeInLab('the version whose process ended first is at fault', (lab) => {
     ],
     ['the last', { tunnel: catalogue['plain-v2'], middle: quiet('v2'), side: endsAfter(1, 6) }, 'side'],
     ['the one between', { tunnel: endsAfter(3, 9), middle: endsAfter(1, 8), side: endsAfter(3, 9) }, 'middle'],
-  ])('one that ends in the gate of three: %s', { timeout: 90_000 }, async (_which, next, culprit) => {
+  ])('one that ends in the health check of three: %s', { timeout: 90_000 }, async (_which, next, culprit) => {
     await stale('tunnel', { next: next.tunnel });
     await stale('middle', { ...sharing('tunnel'), next: next.middle });
     await stale('side', { ...sharing('tunnel'), next: next.side });

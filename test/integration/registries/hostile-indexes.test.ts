@@ -55,7 +55,7 @@ describeInLab('an index from which an engine chooses by rules of its own', (lab)
         ...{ registry: oci, prober: createProber(), clock, log: silentLog, newId: randomUUID },
         ...{ engine: { ...docker, ...change(docker) }, instance: createInstance(), verificationKeys },
       },
-      { ...defaultSettings, gateWindowMs: 0, stopTimeoutMs: 1000, updateConcurrency: 8 },
+      { ...defaultSettings, healthWindowMs: 0, stopTimeoutMs: 1000, updateConcurrency: 8 },
     );
     return { ...application, describe: oci.describe };
   }

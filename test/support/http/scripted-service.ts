@@ -42,10 +42,10 @@ export type ScriptedService = Service & {
 const emptyInventory = { known: true, scope: '', unfinished: [], updatesAvailable: 0 };
 
 /** The last events that are kept for clients that reconnect. */
-const mostEvents = 50;
+const maxEvents = 50;
 
 export function createScriptedService(): ScriptedService {
-  const eventLog = createEventLog(silentLog, mostEvents);
+  const eventLog = createEventLog(silentLog, maxEvents);
   const waiting: (() => void)[] = [];
   let taken = false;
   let runs = 0;
@@ -140,7 +140,7 @@ export function createScriptedService(): ScriptedService {
       if (script.readyFailure !== undefined) throw script.readyFailure;
     },
     eventLog,
-    announce: eventLog.hear,
+    announce: eventLog.onEvent,
   };
 }
 

@@ -56,7 +56,7 @@ export async function startWholeService(options: WholeServiceOptions = {}): Prom
       },
       newId: () => `id-${(ids += 1)}`,
     },
-    { ...defaultSettings, gateWindowMs: 100, swarm: swarmNodes > 0, ...service },
+    { ...defaultSettings, healthWindowMs: 100, swarm: swarmNodes > 0, ...service },
     {},
     { tellsStartTimes: true, ...(notes && { notes }) },
   );

@@ -71,7 +71,7 @@ export async function openHomeAssistantModel(port: number, version: HomeAssistan
   let echo = (_payload: string): void => undefined;
   const echoTopic = `test/${Math.random()}`;
 
-  const hear = ({ topic, payload, isRetained }: Incoming): void => {
+  const onEvent = ({ topic, payload, isRetained }: Incoming): void => {
     if (topic === echoTopic) return echo(payload);
     const [, component = '', node, object] =
       /^homeassistant\/(\w+)\/(?:([\w-]+)\/)?([\w-]+)\/config$/.exec(topic) ?? [];
@@ -164,7 +164,7 @@ export async function openHomeAssistantModel(port: number, version: HomeAssistan
     connection = await connectMqtt(
       brokerAt(port, { clientId: `home-${Math.random()}` }),
       new AbortController().signal,
-      hear,
+      onEvent,
     );
     for (const topic of ['homeassistant/+/+/config', 'homeassistant/+/+/+/config', echoTopic])
       await connection.subscribe(topic);

@@ -112,10 +112,10 @@ export function createFleetScene({
     ownerState: (other: string) => (other === 'test' ? ('self' as const) : ('unknown' as const)),
   };
   const world = { registry: counted, clock, log, instance, newId, verificationKeys };
-  const inForce = { ...defaultSettings, gateWindowMs: 1000, swarm: watchesServices, ...settings };
+  const effective = { ...defaultSettings, healthWindowMs: 1000, swarm: watchesServices, ...settings };
   const prober = Object.values(engines)[0]?.sandbox.prober ?? fail('with a prober');
   const openSwarm: SwarmOptions['open'] = ({ node }) =>
-    createApplication({ ...world, ...node, prober }, inForce, {}, { maxRetryMs: 60_000 });
+    createApplication({ ...world, ...node, prober }, effective, {}, { maxRetryMs: 60_000 });
   const application = createFleet({
     ...(watchesServices && {
       services: {
@@ -139,7 +139,7 @@ export function createFleetScene({
         ...(watchesServices && { node: { engine, swarm: swarmOf } }),
         application: createApplication(
           { ...world, engine, prober: sandbox.prober, engineName: name },
-          inForce,
+          effective,
           memoryOf(name),
           { onAnswer: (failure) => onAnswer(name, failure), maxRetryMs: 600_000, goneRetryMs: 600_000 },
         ),

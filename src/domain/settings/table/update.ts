@@ -169,7 +169,7 @@ export const healthOptions = optionTable({ group: 'update', usedBy: 'replacement
       example: '90s',
     },
   },
-  gateWindowMs: {
+  healthWindowMs: {
     kind: 'duration',
     flag: 'health-window',
     default: 10_000,
@@ -180,7 +180,7 @@ export const healthOptions = optionTable({ group: 'update', usedBy: 'replacement
     isCommon: true,
     label: { name: 'health-window', value: waitTime, fromImage: 'counts', effect: 'overrides', note: '1h at most' },
   },
-  gateTimeoutMs: {
+  healthTimeoutMs: {
     kind: 'duration',
     flag: 'health-timeout',
     defaultMeaning: 'from the times of the HEALTHCHECK, at least 100s',

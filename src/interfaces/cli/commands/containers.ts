@@ -38,7 +38,7 @@ export function createContainers(ask: Fetch<ContainersView>): ReadCommand {
     const isChosen = filterOf(names, engines, [...view.containers, ...(view.unwatched ?? [])]);
     if (settings.output.json) {
       printDocument(terminal, chosenDocument(document, isChosen, isAll));
-      return view.away === undefined ? exitCodes.done : exitCodes.failed;
+      return view.unreachable === undefined ? exitCodes.done : exitCodes.failed;
     }
     const containers = view.containers.filter(isChosen);
     const unwatched = (view.unwatched ?? []).filter(isChosen);
@@ -50,13 +50,13 @@ export function createContainers(ask: Fetch<ContainersView>): ReadCommand {
     } else printLines(terminal.out, ['No container is watched']);
     if (names.length === 0) printLines(terminal.out, others(view.unwatched, isAll));
     printLines(terminal.out, limitLines(document));
-    printLines(terminal.err, unreachableLines(view.away));
-    return view.away === undefined ? exitCodes.done : exitCodes.failed;
+    printLines(terminal.err, unreachableLines(view.unreachable));
+    return view.unreachable === undefined ? exitCodes.done : exitCodes.failed;
   };
 }
 
 /** Names unreachable engines, because their containers may be missing in the list. */
-function unreachableLines(engines: ContainersView['away'] = []): readonly string[] {
+function unreachableLines(engines: ContainersView['unreachable'] = []): readonly string[] {
   return engines.map(({ name, error }) => `${printable(name, 100)} cannot be reached: ${printable(error, 500)}`);
 }
 
@@ -210,7 +210,7 @@ function isPlain(finding: Finding): boolean {
 }
 
 /** Without verdicts, no finding may also mean that the check failed. The reason shows it. */
-const toldWording = {
+const describedWording = {
   'nothing found': { text: 'no update found', style: 'plain' },
   stale: statusWording.stale,
   held: statusWording.held,
@@ -221,7 +221,7 @@ function wordingOf(finding: Finding, version?: string): Wording {
     case 'checked':
       return wordingOfCheck(finding.status, { ...finding, version });
     case 'told':
-      return toldWording[finding.status];
+      return describedWording[finding.status];
     case 'unfinished':
       return unfinishedWording[finding.state];
     case 'unchecked':

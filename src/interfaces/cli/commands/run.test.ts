@@ -335,8 +335,8 @@ describe('run()', () => {
   test('with --health-check only asks the engine', async () => {
     const scene = createCommandScene(['run', '--health-check']);
     expect(await run(scene.context)).toBe(0);
-    const away = () => Promise.reject(new ServiceError('engine-unreachable', 'Cannot reach the engine: gone'));
-    const application = { ...scene.context.application, ready: away };
+    const unreachable = () => Promise.reject(new ServiceError('engine-unreachable', 'Cannot reach the engine: gone'));
+    const application = { ...scene.context.application, ready: unreachable };
     await expect(run({ ...scene.context, application })).rejects.toThrow('Cannot reach the engine: gone');
     expect(scene.application.asked).toEqual([]);
   });

@@ -95,7 +95,7 @@ export type ContainersView = {
   /** Undefined where the service does not list them. */
   readonly unwatched: readonly UnwatchedView[] | undefined;
   /** Unreachable engines; absent without any. */
-  readonly away?: readonly { readonly name: string; readonly error: string }[];
+  readonly unreachable?: readonly { readonly name: string; readonly error: string }[];
 };
 
 export type ContainerView = {

@@ -118,7 +118,10 @@ export function createLocalSources({ open, configuration, clock }: LocalParts): 
         ...(unreachable.length > 0 && { unreachable }),
         ...replyFields(clock.nowMs()),
       };
-      return { view: { ...readContainers(document), ...(unreachable.length > 0 && { away: unreachable }) }, document };
+      return {
+        view: { ...readContainers(document), ...(unreachable.length > 0 && { unreachable: unreachable }) },
+        document,
+      };
     } finally {
       await application.close();
       await close();

@@ -44,7 +44,7 @@ export function showLiveTable(application: Application, options: LiveTableOption
     return [...head, ...table].slice(0, rows);
   });
   const stopListening = application.subscribe((event) => {
-    view.hear(event);
+    view.onEvent(event);
     region.changed();
   });
   return {
@@ -83,7 +83,7 @@ function maxInteresting(rows: readonly ViewRow[], count: number): readonly ViewR
 
 /** Progress of a run, one row per container. */
 type RunView = {
-  readonly hear: (event: ServiceEvent) => void;
+  readonly onEvent: (event: ServiceEvent) => void;
   /** In the order of their first event. */
   readonly rows: () => readonly ViewRow[];
 };
@@ -105,7 +105,7 @@ export function createRunView(clock: Clock): RunView {
     change(key, { state: { kind: 'busy', phase, sinceMs, progress, tasks, windowMs } });
   };
   return {
-    hear: (event) => {
+    onEvent: (event) => {
       const key = keyOf(event);
       if (event.kind === 'containers_selected')
         for (const name of event.names) change(shownName({ name, engine: event.engine }), {});

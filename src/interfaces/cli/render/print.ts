@@ -64,7 +64,7 @@ export async function showSession({ settings, terminal }: CommandContext, sessio
 export function sessionLines({ containers, durationMs, engines }: Session, style: Style): readonly string[] {
   const counts = countsOf(containers.map(wordOf), runWording);
   return [
-    ...containers.flatMap((container) => lastWords(container, style)),
+    ...containers.flatMap((container) => logTail(container, style)),
     ...(containers.length === 0 ? [] : ['']),
     `${counts} in ${formatRoughly(durationMs)}`,
     ...engineLines(engines === undefined ? {} : { engines }, style),
@@ -74,7 +74,7 @@ export function sessionLines({ containers, durationMs, engines }: Session, style
 /** More than a health check or a stack trace usually needs. */
 const maxLogLines = 20;
 
-function lastWords({ log, ...container }: ContainerOutcome, style: Style): readonly string[] {
+function logTail({ log, ...container }: ContainerOutcome, style: Style): readonly string[] {
   if (log === undefined || log.trim() === '') return [];
   const lines = log.trimEnd().split(/\r?\n/).slice(-maxLogLines);
   return [

@@ -11,7 +11,7 @@ describe('createRunView()', () => {
     const clock = createFakeClock();
     const view = createRunView(clock);
     const hear = (event: ServiceEvent) => {
-      view.hear(event);
+      view.onEvent(event);
       return view.rows()[0]?.cells.map(({ text }) => text);
     };
     const container = 'web';
@@ -54,7 +54,7 @@ describe('createRunView()', () => {
     const clock = createFakeClock();
     const view = createRunView(clock);
     const status = () => view.rows()[0]?.cells[1]?.text;
-    view.hear({ kind: 'phase_entered', runId, container: 'web', phase: 'checking health', windowMs: 10_000 });
+    view.onEvent({ kind: 'phase_entered', runId, container: 'web', phase: 'checking health', windowMs: 10_000 });
     expect(status()).toBe('checking health 0 of 10 s');
     await clock.advance(7000);
     expect(status()).toBe('checking health 7 of 10 s');
@@ -64,11 +64,11 @@ describe('createRunView()', () => {
 
   test('has a row for a service and one for the container of the same name', () => {
     const view = createRunView(createFakeClock());
-    view.hear({ kind: 'containers_selected', runId, names: ['web', 'web service'] });
+    view.onEvent({ kind: 'containers_selected', runId, names: ['web', 'web service'] });
     const web = { runId, container: 'web', reason: '' } as const;
-    view.hear({ kind: 'container_checked', ...web, image: 'nginx:1', status: 'fresh' });
-    view.hear({ kind: 'container_checked', ...web, entryKind: 'service', image: 'app:1', status: 'stale' });
-    view.hear({ kind: 'phase_entered', runId, container: 'web', entryKind: 'service', phase: 'starting' });
+    view.onEvent({ kind: 'container_checked', ...web, image: 'nginx:1', status: 'fresh' });
+    view.onEvent({ kind: 'container_checked', ...web, entryKind: 'service', image: 'app:1', status: 'stale' });
+    view.onEvent({ kind: 'phase_entered', runId, container: 'web', entryKind: 'service', phase: 'starting' });
     expect(view.rows().map(({ cells }) => cells.map(({ text }) => text).filter(Boolean))).toEqual([
       ['web', 'up to date', 'nginx:1'],
       ['web', 'starting', 'app:1'],
@@ -78,18 +78,18 @@ describe('createRunView()', () => {
   test('says which rows are worth a look when there is no room for all', () => {
     const view = createRunView(createFakeClock());
     const checked = (container: string, status: string) =>
-      view.hear({ kind: 'container_checked', runId, container, image: '', status, reason: '' });
+      view.onEvent({ kind: 'container_checked', runId, container, image: '', status, reason: '' });
     checked('a', 'fresh');
     checked('b', 'unknown');
     checked('c', 'stale');
-    view.hear({ kind: 'phase_entered', runId, container: 'c', phase: 'rolling back' });
+    view.onEvent({ kind: 'phase_entered', runId, container: 'c', phase: 'rolling back' });
     expect(view.rows().map(({ interest }) => interest)).toEqual(['quiet', 'told', 'busy']);
   });
 
   test('shows no control character of a name, an image or a reason', () => {
     const view = createRunView(createFakeClock());
     const evil = '\u001b[2Jx\n';
-    view.hear({ kind: 'container_checked', runId, container: evil, image: evil, status: evil, reason: evil });
+    view.onEvent({ kind: 'container_checked', runId, container: evil, image: evil, status: evil, reason: evil });
     // oxlint-disable-next-line no-control-regex -- looking for them is the point
     for (const { text } of view.rows()[0]?.cells ?? []) expect(text).not.toMatch(/[\u0000-\u001f]/);
   });

@@ -72,13 +72,13 @@ const maxNamed = 10;
 
 /** Updates that have changed the engine and have not ended. An exit now would leave them unfinished. */
 export function createUpdateTracker(): {
-  readonly hear: (event: ServiceEvent) => void;
+  readonly onEvent: (event: ServiceEvent) => void;
   /** Names of containers, safe to print. */
   readonly names: () => readonly string[];
 } {
   const begun = new Set<string>();
   return {
-    hear: (event) => {
+    onEvent: (event) => {
       if (event.kind === 'phase_entered' && event.phase !== 'pulling') begun.add(event.container);
       if ('outcome' in event) begun.delete(event.outcome.name);
     },

@@ -20,7 +20,7 @@ export type Reply =
       readonly retryAfterMs: number | undefined;
     }
   | { readonly kind: 'intercepted' }
-  | { readonly kind: 'away' };
+  | { readonly kind: 'unreachable' };
 
 /** A reply and its date; null for a reply that has not just arrived. */
 export type DatedReply = { readonly reply: Reply; readonly date: string | null };
@@ -102,7 +102,7 @@ export async function fetchReply(
     });
     return { reply: replyOf(response, await response.text()), date: response.headers.get('date') };
   } catch {
-    return { reply: { kind: 'away' }, date: null };
+    return { reply: { kind: 'unreachable' }, date: null };
   }
 }
 
@@ -141,7 +141,7 @@ const unusableToken: Reply = {
 
 /** The reason why a request had no effect, as text after "Cannot …: ". */
 export function reasonOf(reply: Exclude<Reply, { readonly kind: 'ok' }>): string {
-  if (reply.kind === 'away') return 'Upkeep does not answer';
+  if (reply.kind === 'unreachable') return 'Upkeep does not answer';
   if (reply.kind === 'intercepted') return 'your proxy wants you to sign in: reload this page';
   if (reply.status === 504 && reply.why.startsWith('the answer'))
     return 'your proxy did not wait for the answer; the result appears here when it is known';

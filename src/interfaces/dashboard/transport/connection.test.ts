@@ -17,7 +17,7 @@ test.each([
     mayFollow: () => false,
     read: async () => {
       readings += 1;
-      return 'away';
+      return 'unreachable';
     },
     retryAfterMs: () => askedMs,
     onState: (state, nextTryMs) => states.push([state, nextTryMs]),

@@ -58,7 +58,7 @@ export function startConnection(parts: ConnectionParts): Connection {
       maxAgeMs = 0;
       if (signal.aborted) return;
       if (answer === 'refused') return parts.onRefused();
-      if (answer === 'away') {
+      if (answer === 'unreachable') {
         await fail('offline');
         continue;
       }

@@ -90,7 +90,7 @@ test.each([
     const { reader, open } = startReader(['containers', group]);
     const first = name === 'runs' ? reader.readRuns() : reader.readOptions();
     expect(reader.gapOf(name)).toBe('reading');
-    open[0]?.reply({ kind: 'away' });
+    open[0]?.reply({ kind: 'unreachable' });
     await first;
     expect(reader.gapOf(name)).toEqual({ why: 'Upkeep does not answer' });
     const reading = reader.read();
@@ -106,7 +106,7 @@ test('a refusal says how long to wait, until a reading succeeds', async () => {
   const { reader, open } = startReader();
   const refused = reader.read();
   open[0]?.reply({ kind: 'refused', status: 429, why: 'too many requests', retryAfterMs: 7000 });
-  expect([await refused, reader.retryAfterMs()]).toEqual(['away', 7000]);
+  expect([await refused, reader.retryAfterMs()]).toEqual(['unreachable', 7000]);
   const next = reader.read();
   open[1]?.answer(web('1'));
   expect([await next, reader.retryAfterMs()]).toEqual(['ok', 0]);

@@ -22,8 +22,8 @@ import { type RequestOptions, type SendRequest, type Reply, reasonOf } from './c
 
 /** Reads the documents of the API, and keeps the time and result of the last reading. */
 export type Reader = {
-  /** Reads containers and status. `away`: Upkeep is unreachable, or refuses for now. */
-  readonly read: (limits?: ReadLimits) => Promise<'ok' | 'away' | 'refused'>;
+  /** Reads containers and status. `unreachable`: Upkeep is unreachable, or refuses for now. */
+  readonly read: (limits?: ReadLimits) => Promise<'ok' | 'unreachable' | 'refused'>;
   readonly readRuns: () => Promise<boolean>;
   readonly readOptions: () => Promise<boolean>;
   readonly readAtMs: () => number;
@@ -86,7 +86,7 @@ export function createReader({ ask, isOn, isFollowing, fleet, nowMs, onRead }: R
   let whole: { readonly key: string; readonly releases: readonly NotesRelease[] | undefined } | undefined;
   const gaps: Record<'runs' | 'options', Gap | undefined> = { runs: 'reading', options: 'reading' };
 
-  async function read(limits: ReadLimits = {}): Promise<'ok' | 'away' | 'refused'> {
+  async function read(limits: ReadLimits = {}): Promise<'ok' | 'unreachable' | 'refused'> {
     begun += 1;
     const place = begun;
     const nothing: Reply = { kind: 'ok', document: undefined };
@@ -95,10 +95,10 @@ export function createReader({ ask, isOn, isFollowing, fleet, nowMs, onRead }: R
       isOn('metrics') ? ask('v1/status?extra=true', limits) : nothing,
       isOn('decisions') ? ask('v1/decisions', limits) : nothing,
     ]);
-    if (limits.signal?.aborted === true) return 'away';
+    if (limits.signal?.aborted === true) return 'unreachable';
     isIntercepted = details.kind === 'intercepted';
     if (details.kind === 'intercepted') return away('Your proxy wants you to sign in.');
-    if (details.kind === 'away') return away(noAnswer);
+    if (details.kind === 'unreachable') return away(noAnswer);
     if (details.kind === 'refused') {
       if (details.status === 401) return 'refused';
       if (details.status !== 500) return away(refusalWords(details), details.retryAfterMs);
@@ -142,10 +142,10 @@ export function createReader({ ask, isOn, isFollowing, fleet, nowMs, onRead }: R
     if (hasRuns || hasOptions) onRead({ changed: [], added: [], removed: [] });
   }
 
-  function away(why: string, waitMs = 0): 'away' {
+  function away(why: string, waitMs = 0): 'unreachable' {
     awayWhy = why;
     retryAfterMs = waitMs;
-    return 'away';
+    return 'unreachable';
   }
 
   /** False without an answer. */

@@ -44,7 +44,7 @@ export function createSession(ask: SendRequest, tokens: Tokens, onChange: () => 
         return hasPassword ? 'That token or password was not accepted.' : 'That token was not accepted.';
       if (reply.kind === 'refused' && reply.status === 429) return 'Too many attempts. Try again in a minute.';
       if (reply.kind === 'intercepted') return 'Your proxy wants you to sign in. Reload this page.';
-      if (reply.kind === 'away') return 'Upkeep does not answer.';
+      if (reply.kind === 'unreachable') return 'Upkeep does not answer.';
       // The browser keeps no cookies, or a proxy hides the page's own host: a token still works, in this tab alone.
       if (fitsHeader(secret)) {
         tokens.keep(secret);

@@ -115,7 +115,7 @@ function inPage({ get, follow, forget }: Reading): SharedReader {
 /** Longer than a request may take. */
 const maxAnswerMs = 40_000;
 
-const away: DatedReply = { reply: { kind: 'away' }, date: null };
+const away: DatedReply = { reply: { kind: 'unreachable' }, date: null };
 
 const eventsPath = 'v1/events?extra=true';
 

@@ -1,7 +1,7 @@
 import { button, byId, replaceContent, h, icon, versionNodes, type Child } from './parts/node.ts';
 import type { PlannedStep } from '../state/documents/status.ts';
 import type { WatchedContainer } from '../state/documents/container.ts';
-import { hasNewer, newVersionOf } from '../state/telling/row.ts';
+import { hasNewer, newVersionOf } from '../state/display/row.ts';
 import {
   withNoBreakSpaces,
   preciseDuration,

@@ -1,13 +1,13 @@
 import type { WatchedContainer } from '../state/documents/container.ts';
-import { explain, failedTimesOf } from '../state/telling/explain.ts';
-import { describeState, type DescribedState } from '../state/telling/describe-state.ts';
+import { explain, failedTimesOf } from '../state/display/explain.ts';
+import { describeState, type DescribedState } from '../state/display/describe-state.ts';
 import { canUpdate, isLive, type PageContext } from './context.ts';
 import { button, byId, forceRepaint, h, repaint, icon, copyButton, type Child } from './parts/node.ts';
 import { failedSteps, setPullPercent, steps } from './parts/steps.ts';
 import type { ShownOption } from '../state/documents/status.ts';
 import type { PastOutcome } from '../state/documents/history.ts';
 import { notesSection } from './notes.ts';
-import { hasNewer, pullReference } from '../state/telling/row.ts';
+import { hasNewer, pullReference } from '../state/display/row.ts';
 import { when, withNoBreakSpaces, preciseDuration, size, capitalized } from '../state/words.ts';
 import { outcomeDisplay } from './parts/outcome.ts';
 
@@ -40,8 +40,8 @@ function paintOne(context: PageContext, one: WatchedContainer): boolean {
   const { fleet } = context;
   const nowMs = context.nowMs();
   const update = fleet.updateOf(one.name);
-  const told = describeState(one, update, nowMs);
-  const words = explain(one, told, {
+  const described = describeState(one, update, nowMs);
+  const words = explain(one, described, {
     update,
     nextRunAtMs: fleet.status().nextRunAtMs,
     canDecide: context.isOn('decisions'),
@@ -52,7 +52,7 @@ function paintOne(context: PageContext, one: WatchedContainer): boolean {
   const content = [
     one,
     update,
-    told,
+    described,
     words,
     mine,
     users.map(({ name }) => name),
@@ -64,8 +64,8 @@ function paintOne(context: PageContext, one: WatchedContainer): boolean {
   ];
   return repaint(byId('drawer'), content, () => [
     head(context, one.name, [one.project === '' ? '' : `${one.project} · `, one.image].join('')),
-    stateNodes(context, one, told, words),
-    update === undefined && h('div', { class: 'actions' }, actionNodes(context, one, told)),
+    stateNodes(context, one, described, words),
+    update === undefined && h('div', { class: 'actions' }, actionNodes(context, one, described)),
     logSection(one),
     versionSection(one),
     notesSection(one, context.notesOf(one), nowMs),
@@ -91,16 +91,16 @@ function head(context: PageContext, name: string, sub: string): Child {
 function stateNodes(
   context: PageContext,
   one: WatchedContainer,
-  told: DescribedState,
+  described: DescribedState,
   words: readonly string[],
 ): Child {
   const update = context.fleet.updateOf(one.name);
   const pastMs = update === undefined ? failedTimesOf(one) : undefined;
   return h(
     'div',
-    { class: `tell is-${told.tone}` },
-    h('span', { class: 'c-mark' }, icon(told.icon, told.turning === true ? 'turning' : '')),
-    h('span', { class: `word is-${told.tone}` }, told.word),
+    { class: `tell is-${described.tone}` },
+    h('span', { class: 'c-mark' }, icon(described.icon, described.turning === true ? 'turning' : '')),
+    h('span', { class: `word is-${described.tone}` }, described.word),
     words.map((text) => h('p', {}, text)),
     update !== undefined && update.phase !== 'waiting' && !one.isService && steps(update),
     pastMs !== undefined && failedSteps(pastMs),
@@ -269,7 +269,7 @@ function factsSection(one: WatchedContainer, users: readonly WatchedContainer[],
 }
 
 /** The actions available for a container. Actions of groups that are off are hidden. */
-function actionNodes(context: PageContext, one: WatchedContainer, told: DescribedState): readonly Child[] {
+function actionNodes(context: PageContext, one: WatchedContainer, described: DescribedState): readonly Child[] {
   const { act } = context;
   const isOff = !canUpdate(context) || one.isAway;
   const canChange = context.isOn('update');
@@ -294,7 +294,7 @@ function actionNodes(context: PageContext, one: WatchedContainer, told: Describe
       return button({ class: 'button', disabled: isOff }, () => act.update([one.name], 'now'), 'Update now…');
     // Other holds apply to people too, so there is no button.
     if (one.verdict !== 'stale') return undefined;
-    const look = told.tone === 'held' ? 'button' : 'button primary';
+    const look = described.tone === 'held' ? 'button' : 'button primary';
     return button({ class: look, disabled: isOff }, () => act.update([one.name]), 'Update…');
   }
 }

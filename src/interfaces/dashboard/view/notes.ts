@@ -1,6 +1,6 @@
 import type { NotesInShort, WatchedContainer } from '../state/documents/container.ts';
 import type { NotesBlock, NotesRelease, NotesSpan } from '../state/documents/notes.ts';
-import { hasNewer } from '../state/telling/row.ts';
+import { hasNewer } from '../state/display/row.ts';
 import { when } from '../state/words.ts';
 import { type Child, h, icon } from './parts/node.ts';
 

@@ -1,11 +1,11 @@
 import type { ContainerStore } from '../state/containers/container-store.ts';
-import { countWords, markKinds, type Counts } from '../state/telling/arrange.ts';
-import { headlineOf, progressOf, type Headline, type Part } from '../state/telling/headline.ts';
-import { lastRunWords, nextRunWords } from '../state/telling/runs.ts';
+import { countWords, markKinds, type Counts } from '../state/display/arrange.ts';
+import { headlineOf, progressOf, type Headline, type Part } from '../state/display/headline.ts';
+import { lastRunWords, nextRunWords } from '../state/display/runs.ts';
 import { startAddress, writeAddress, shownKinds } from '../state/address.ts';
 import { canUpdate, isLive, type PageContext } from './context.ts';
 import { button, byId, replaceContent, h, repaint, setText, icon, svg, type Child } from './parts/node.ts';
-import { groupTitles } from '../state/telling/describe-state.ts';
+import { groupTitles } from '../state/display/describe-state.ts';
 import type { EngineAway, MissingPermissions } from '../state/documents/status.ts';
 import { clock, withNoBreakSpaces, capitalized, withPeriod } from '../state/words.ts';
 import type { ConnectionState } from '../transport/connection.ts';

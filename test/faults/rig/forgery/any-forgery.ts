@@ -56,7 +56,7 @@ const anyField = {
   taggedBefore: anyImage,
   newImage: anyImage,
   reference: anyThing,
-  role: fc.constantFrom('successor', 'standin'),
+  role: fc.constantFrom('successor', 'replica'),
   autoRemoves: fc.boolean(),
   policy: fc.constantFrom(...policies, 'q', ''),
   wasRunning: fc.boolean(),

@@ -51,7 +51,7 @@ export type ForgedJournal = Partial<{
   readonly taggedBefore: Thing | 'nothing';
   readonly newImage: Thing | 'nothing';
   readonly reference: Thing;
-  readonly role: 'successor' | 'standin';
+  readonly role: 'successor' | 'replica';
   readonly autoRemoves: boolean;
   readonly policy: string;
   readonly wasRunning: boolean;

@@ -26,10 +26,10 @@ export function planRace(seed: number): RacePlan {
     const slowestMs = below(2) === 0 ? 1 : 80;
     return {
       kind: index === 0 ? 'updater' : kinds[below(kinds.length)]!,
-      comesAt: index === 0 || allTogether ? 0 : below(mostChanges),
+      comesAt: index === 0 || allTogether ? 0 : below(maxChanges),
       callsBefore: 1 + below(20),
-      delaysMs: Array.from({ length: mostChanges }, () => below(slowestMs)),
-      ...(oneDies && index === 0 ? { diesAt: 1 + below(mostChanges) } : {}),
+      delaysMs: Array.from({ length: maxChanges }, () => below(slowestMs)),
+      ...(oneDies && index === 0 ? { diesAt: 1 + below(maxChanges) } : {}),
     };
   });
   return { seed, entrants };
@@ -38,4 +38,4 @@ export function planRace(seed: number): RacePlan {
 const kinds: readonly EntrantKind[] = ['updater', 'updater', 'service', 'recoverer'];
 
 /** About the number of changes of an update. */
-const mostChanges = 14;
+const maxChanges = 14;

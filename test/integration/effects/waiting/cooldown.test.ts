@@ -37,7 +37,7 @@ describeInLab('a cooldown', (lab) => {
         instance: createInstance(),
         newId: randomUUID,
       },
-      { ...defaultSettings, gateWindowMs: 200, cooldownMs },
+      { ...defaultSettings, healthWindowMs: 200, cooldownMs },
     );
     onTestFinished(async () => {
       await Promise.all([docker.close(), oci.close()]);

@@ -22,18 +22,18 @@ function fleetOf(...names: readonly string[]): ContainerStore {
 
 const heard = (kind: string, data: Record<string, unknown>) => ({ kind, data, atMs: 1000 });
 
-describe('hear()', () => {
+describe('onEvent()', () => {
   test('an update goes through its phases, and ends with the new version', () => {
     const fleet = fleetOf('web', 'db');
-    expect(fleet.hear(heard('update_started', { container: 'web' }), 0)).toEqual(['web']);
+    expect(fleet.onEvent(heard('update_started', { container: 'web' }), 0)).toEqual(['web']);
     expect([fleet.isRunning(), fleet.inRun(), fleet.updateOf('web')?.phase]).toEqual([true, ['web'], 'pulling']);
-    fleet.hear(heard('pull_progress', { container: 'web', current_bytes: 1, total_bytes: 2 }), 5);
+    fleet.onEvent(heard('pull_progress', { container: 'web', current_bytes: 1, total_bytes: 2 }), 5);
     expect(fleet.updateOf('web')?.percent).toBe(50);
-    fleet.hear(heard('phase_entered', { container: 'web', phase: 'stopping' }), 10);
-    fleet.hear(heard('phase_entered', { container: 'web', phase: 'starting' }), 20);
-    fleet.hear(heard('phase_entered', { container: 'web', phase: 'checking_health' }), 1250);
+    fleet.onEvent(heard('phase_entered', { container: 'web', phase: 'stopping' }), 10);
+    fleet.onEvent(heard('phase_entered', { container: 'web', phase: 'starting' }), 20);
+    fleet.onEvent(heard('phase_entered', { container: 'web', phase: 'checking_health' }), 1250);
     expect(fleet.updateOf('web')).toMatchObject({ phase: 'checking health', downMs: 1240 });
-    fleet.hear(heard('update_completed', { container: 'web', downtime_ms: 1240 }), 2000);
+    fleet.onEvent(heard('update_completed', { container: 'web', downtime_ms: 1240 }), 2000);
     expect(fleet.named('web')).toMatchObject({
       verdict: 'fresh',
       version: '2',
@@ -42,16 +42,16 @@ describe('hear()', () => {
       last: { outcome: 'updated', from: '1', to: '2' },
     });
     expect(fleet.updateOf('web')).toBeUndefined();
-    fleet.hear(heard('scan_completed', {}), 3000);
+    fleet.onEvent(heard('scan_completed', {}), 3000);
     expect([fleet.isRunning(), fleet.inRun()]).toEqual([false, []]);
   });
 
   test('a failure names the step that failed and the version that came back', () => {
     const fleet = fleetOf('web');
-    fleet.hear(heard('phase_entered', { container: 'web', phase: 'checking health' }), 0);
-    fleet.hear(heard('phase_entered', { container: 'web', phase: 'rolling back' }), 1);
+    fleet.onEvent(heard('phase_entered', { container: 'web', phase: 'checking health' }), 0);
+    fleet.onEvent(heard('phase_entered', { container: 'web', phase: 'rolling back' }), 1);
     expect(fleet.updateOf('web')?.failedIn).toBe('checking health');
-    fleet.hear(heard('update_failed', { container: 'web', rolled_back: true, error: 'it exited' }), 2);
+    fleet.onEvent(heard('update_failed', { container: 'web', rolled_back: true, error: 'it exited' }), 2);
     expect(fleet.named('web')).toMatchObject({
       verdict: 'held',
       hold: 'failed',
@@ -62,21 +62,21 @@ describe('hear()', () => {
 
   test('a rollback that has ended shows no version before the details are read', () => {
     const fleet = fleetOf('web');
-    fleet.hear(heard('update_started', { container: 'web', rollback: true }), 0);
+    fleet.onEvent(heard('update_started', { container: 'web', rollback: true }), 0);
     const before = fleet.named('web');
-    expect(fleet.hear(heard('update_completed', { container: 'web' }), 1)).toEqual(['web']);
+    expect(fleet.onEvent(heard('update_completed', { container: 'web' }), 1)).toEqual(['web']);
     expect([fleet.named('web'), fleet.updateOf('web')]).toEqual([before, undefined]);
   });
 
   test('the end of a check leaves an update under way as it is', () => {
     const fleet = fleetOf('web', 'db');
     fleet.ask(['db']);
-    fleet.hear(heard('phase_entered', { container: 'web', phase: 'stopping' }), 0);
+    fleet.onEvent(heard('phase_entered', { container: 'web', phase: 'stopping' }), 0);
     for (const kind of ['scan_completed', 'scan_failed']) {
-      expect(fleet.hear(heard(kind, { purpose: 'check' }), 1)).toEqual([]);
+      expect(fleet.onEvent(heard(kind, { purpose: 'check' }), 1)).toEqual([]);
       expect([fleet.updateOf('web')?.phase, fleet.updateOf('db')?.phase]).toEqual(['stopping', 'waiting']);
     }
-    fleet.hear(heard('scan_completed', { purpose: 'update' }), 2);
+    fleet.onEvent(heard('scan_completed', { purpose: 'update' }), 2);
     expect(fleet.isRunning()).toBe(false);
   });
 
@@ -86,14 +86,14 @@ describe('hear()', () => {
     fleet.take(readDetails({ containers: both }), idle, 0);
     const container = fleet.named('web');
     const data = { container: 'web', kind: 'service' };
-    expect(fleet.hear(heard('container_checked', { ...data, verdict: 'stale', latest_version: '2' }), 0)).toEqual([
+    expect(fleet.onEvent(heard('container_checked', { ...data, verdict: 'stale', latest_version: '2' }), 0)).toEqual([
       'web (service)',
     ]);
-    fleet.hear(heard('phase_entered', { ...data, phase: 'starting' }), 0);
+    fleet.onEvent(heard('phase_entered', { ...data, phase: 'starting' }), 0);
     const run = { run_id: 'r', containers: [{ name: 'web', kind: 'service', phase: 'starting' }] };
     fleet.take(fleet.all(), readStatus({ run }), 0);
     expect([fleet.inRun(), fleet.updateOf('web')]).toEqual([['web (service)'], undefined]);
-    fleet.hear(heard('update_completed', data), 0);
+    fleet.onEvent(heard('update_completed', data), 0);
     expect([fleet.named('web'), fleet.named('web (service)')?.version]).toEqual([container, '2']);
   });
 
@@ -102,18 +102,18 @@ describe('hear()', () => {
     const decisions = readDecisions({ decisions: [{ id: '1', decision: 'approve', container: 'web', digest: 'b' }] });
     fleet.take(withDecisions(fleet.all(), decisions), idle, 0);
     const data = { container: 'web', verdict: 'held', hold: 'cooldown', latest_version: '3', latest_digest: 'c' };
-    fleet.hear(heard('container_checked', { ...data, eligible_at: '1970-01-01T00:00:09Z' }), 0);
+    fleet.onEvent(heard('container_checked', { ...data, eligible_at: '1970-01-01T00:00:09Z' }), 0);
     const newer = { latestVersion: '3', latestDigest: 'c', candidateDigest: 'c', eligibleAtMs: 9000 };
     expect(fleet.named('web')).toMatchObject({ ...newer, decision: undefined });
-    fleet.hear(heard('container_checked', { ...data, candidate_digest: 'b' }), 0);
+    fleet.onEvent(heard('container_checked', { ...data, candidate_digest: 'b' }), 0);
     expect(fleet.named('web')).toMatchObject({ candidateDigest: 'b', eligibleAtMs: undefined });
   });
 
   test('a container that could not be checked keeps the time of its last check', () => {
     const fleet = fleetOf('web');
-    fleet.hear(heard('container_checked', { container: 'web', verdict: 'fresh', version: '1' }), 0);
+    fleet.onEvent(heard('container_checked', { container: 'web', verdict: 'fresh', version: '1' }), 0);
     expect(fleet.named('web')).toMatchObject({ verdict: 'fresh', checkedAtMs: 1000, latestVersion: '' });
-    fleet.hear(
+    fleet.onEvent(
       { ...heard('container_checked', { container: 'web', verdict: 'unknown', hold: 'unreachable' }), atMs: 2000 },
       0,
     );
@@ -143,11 +143,11 @@ describe('hear()', () => {
         const fleet = fleetOf('web', 'db', 'still');
         const before = fleet.named('still');
         for (const { kind, ...data } of events) {
-          const touched = fleet.hear(heard(kind, data), 1);
+          const touched = fleet.onEvent(heard(kind, data), 1);
           expect(touched.every((name) => name === data.container)).toBe(true);
         }
         expect(fleet.named('still')).toBe(before);
-        fleet.hear(heard('scan_completed', {}), 2);
+        fleet.onEvent(heard('scan_completed', {}), 2);
         expect([fleet.isRunning(), fleet.inRun(), fleet.updateOf('web')]).toEqual([false, [], undefined]);
       }),
     );
@@ -165,7 +165,7 @@ describe('withdraw()', () => {
   test('an update that has begun goes on', () => {
     const fleet = fleetOf('web', 'db');
     fleet.ask(['web', 'db']);
-    fleet.hear(heard('update_started', { container: 'web' }), 0);
+    fleet.onEvent(heard('update_started', { container: 'web' }), 0);
     fleet.withdraw(['web', 'db']);
     expect([fleet.isRunning(), fleet.inRun(), fleet.updateOf('web')?.phase]).toEqual([true, ['web'], 'pulling']);
   });
@@ -198,9 +198,9 @@ describe('take()', () => {
   test('the tasks of a service are counted by events, by a status, and no longer than they are told', () => {
     const fleet = fleetOf('web');
     const tasks = { running: 2, wanted: 4 };
-    fleet.hear(heard('phase_entered', { container: 'web', phase: 'starting', tasks }), 0);
+    fleet.onEvent(heard('phase_entered', { container: 'web', phase: 'starting', tasks }), 0);
     expect(fleet.updateOf('web')?.tasks).toEqual(tasks);
-    fleet.hear(heard('phase_entered', { container: 'web', phase: 'rolling back' }), 0);
+    fleet.onEvent(heard('phase_entered', { container: 'web', phase: 'rolling back' }), 0);
     expect(fleet.updateOf('web')?.tasks).toBeUndefined();
     const run = { run_id: 'r', containers: [{ name: 'web', phase: 'rolling_back', tasks: { running: 3, wanted: 4 } }] };
     fleet.take(fleet.all(), readStatus({ run }), 0);
@@ -209,14 +209,14 @@ describe('take()', () => {
 
   test('a container that its update has taken from the list stays', () => {
     const fleet = fleetOf('web');
-    fleet.hear(heard('phase_entered', { container: 'web', phase: 'starting' }), 0);
+    fleet.onEvent(heard('phase_entered', { container: 'web', phase: 'starting' }), 0);
     expect(fleet.take([], undefined, 0).removed).toEqual([]);
     expect(fleet.named('web')).toBeDefined();
   });
 
   test('the successor that the list has before the update has ended leaves the versions and the check as they are', () => {
     const fleet = fleetOf('web');
-    fleet.hear(heard('phase_entered', { container: 'web', phase: 'checking health' }), 0);
+    fleet.onEvent(heard('phase_entered', { container: 'web', phase: 'checking health' }), 0);
     const successor = { name: 'web', id: 'new', version: '2', digest: 'b', health: 'starting' };
     const run = { run_id: 'r', containers: [{ name: 'web', phase: 'checking health' }] };
     const listed = fleet.named('web');

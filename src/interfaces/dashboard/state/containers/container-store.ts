@@ -24,7 +24,7 @@ export type ContainerStore = {
   /** Applies documents. Returns the names of changed containers. */
   readonly take: (containers: readonly WatchedContainer[], status: Status | undefined, nowMs: number) => StoreChanges;
   /** Applies an event. Returns the names of changed containers. */
-  readonly hear: (event: StreamEvent, nowMs: number) => readonly string[];
+  readonly onEvent: (event: StreamEvent, nowMs: number) => readonly string[];
   /** Notes that an update, or a rollback, was requested. */
   readonly ask: (names: readonly string[], rollback?: 'rollback') => void;
   /** Notes that the request was refused: containers without a step no longer wait. */
@@ -135,7 +135,7 @@ export function createContainerStore(): ContainerStore {
       }
       return { changed: [...changed].filter((name) => containers.has(name)), added, removed: [...missing] };
     },
-    hear({ kind, data, atMs }, nowMs) {
+    onEvent({ kind, data, atMs }, nowMs) {
       const name = nameIn(data);
       const at = atMs ?? nowMs;
       switch (kind) {

@@ -1,7 +1,7 @@
 import { words } from '../../../../domain/text/words.ts';
 import { startAddress, writeAddress } from '../../state/address.ts';
 import type { PastOutcome, PastRun } from '../../state/documents/history.ts';
-import { askedBy, scheduleWords } from '../../state/telling/runs.ts';
+import { askedBy, scheduleWords } from '../../state/display/runs.ts';
 import {
   clock,
   dayOf,

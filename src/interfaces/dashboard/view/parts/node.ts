@@ -1,5 +1,5 @@
 import type { WatchedContainer } from '../../state/documents/container.ts';
-import { hasNewer, versionsOf } from '../../state/telling/row.ts';
+import { hasNewer, versionsOf } from '../../state/display/row.ts';
 
 /** The content of a node. Markup is never parsed, so any text is only text. */
 export type Child = Node | string | undefined | false;

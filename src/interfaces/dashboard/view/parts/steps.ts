@@ -1,5 +1,5 @@
 import { words } from '../../../../domain/text/words.ts';
-import type { StepsShown } from '../../state/telling/row.ts';
+import type { StepsShown } from '../../state/display/row.ts';
 import { capitalized, preciseDuration } from '../../state/words.ts';
 import { h } from './node.ts';
 

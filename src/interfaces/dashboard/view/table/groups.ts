@@ -1,8 +1,8 @@
-import type { Placed, RowGroup } from '../../state/telling/arrange.ts';
+import type { Placed, RowGroup } from '../../state/display/arrange.ts';
 import { plural } from '../../state/words.ts';
 import { canUpdate, isLive, type PageContext } from '../context.ts';
 import { button, h, repaint, icon, byId, type Child } from '../parts/node.ts';
-import { isReady } from '../../state/telling/row.ts';
+import { isReady } from '../../state/display/row.ts';
 
 /** The header rows of groups, and the folded groups. */
 type Groups = {
@@ -54,9 +54,9 @@ export function createGroups(context: PageContext, onFold: () => void): Groups {
 
   function paint({ sum, act }: { readonly sum: HTMLElement; readonly act: HTMLElement }, members: readonly Placed[]) {
     if (context.address().group === 'status') return void repaint(sum, members.length, () => [String(members.length)]);
-    const count = (group: string) => members.filter(({ told }) => told.group === group).length;
+    const count = (group: string) => members.filter(({ described }) => described.group === group).length;
     const [wrong, ready] = [count('wrong'), count('ready')];
-    const names = members.filter(({ told }) => told.action === 'update').map(({ one }) => one.name);
+    const names = members.filter(({ described }) => described.action === 'update').map(({ one }) => one.name);
     repaint(sum, [members.length, wrong, ready], () => sumNodes(members.length, wrong, ready));
     const isOn = context.isOn('update') && names.length > 1;
     repaint(act, [isOn && names, canUpdate(context)], () => [

@@ -6,14 +6,14 @@ import {
   type RowFacts,
   type Arrangement,
   type RowGroup,
-} from '../../state/telling/arrange.ts';
-import { downWords, rowContent, shortImage, type RowContent } from '../../state/telling/row.ts';
+} from '../../state/display/arrange.ts';
+import { downWords, rowContent, shortImage, type RowContent } from '../../state/display/row.ts';
 import { canUpdate, isLive, type PageContext } from '../context.ts';
 import { byId, h, repaint, setText, icon, versionNodes, type Child } from '../parts/node.ts';
 import { setPullPercent, steps } from '../parts/steps.ts';
 import { paintNoMatch } from './empty.ts';
 import { createGroups, paintHead } from './groups.ts';
-import { groups as states, type RowAction, type DescribedState } from '../../state/telling/describe-state.ts';
+import { groups as states, type RowAction, type DescribedState } from '../../state/display/describe-state.ts';
 import type { WatchedContainer } from '../../state/documents/container.ts';
 import { startAddress, writeAddress } from '../../state/address.ts';
 import { uncapitalized } from '../../state/words.ts';
@@ -96,19 +96,19 @@ export function createTable(context: PageContext, onLeft: () => void): Table {
     };
     for (const group of arrangement.groups) {
       wanted.set(group.key, group);
-      for (const { one, told } of group.members) {
+      for (const { one, described } of group.members) {
         gone.delete(one.name);
         const present = rows.get(one.name);
         const row = present ?? makeRow(one, group.key);
         const bucket = row.dataset['bucket'] ?? '';
-        const isLeft = bucket !== group.key || facts.get(one.name)?.group !== told.group;
+        const isLeft = bucket !== group.key || facts.get(one.name)?.group !== described.group;
         if (present !== undefined && isLeft && (isBehindDialog || row === pointed)) {
           isWaiting = true;
           place(bucket, row);
           continue;
         }
         hasChanged ||= isLeft;
-        if (isLeft) facts.set(one.name, factsOf(one, told.group));
+        if (isLeft) facts.set(one.name, factsOf(one, described.group));
         if (present === undefined || bucket !== group.key) moving.add(row);
         place(group.key, row);
       }
@@ -170,12 +170,12 @@ export function createTable(context: PageContext, onLeft: () => void): Table {
     const nowMs = context.nowMs();
     const update = fleet.updateOf(one.name);
     const content = rowContent(one, update, nowMs);
-    const { told } = content;
+    const { described } = content;
     // Until its row is moved, filters find the container in the group that it is shown in.
-    facts.set(one.name, factsOf(one, facts.get(one.name)?.group ?? told.group));
-    const look = `row is-${told.tone}${one.isAway ? ' away' : ''}${told.why ? ' has-why' : ''}${opened === one.name ? ' open' : ''}${picked.has(one.name) ? ' picked' : ''}`;
+    facts.set(one.name, factsOf(one, facts.get(one.name)?.group ?? described.group));
+    const look = `row is-${described.tone}${one.isAway ? ' away' : ''}${described.why ? ' has-why' : ''}${opened === one.name ? ' open' : ''}${picked.has(one.name) ? ' picked' : ''}`;
     if (row.className !== look) row.className = look;
-    const action = actionOf(told, one.isAway);
+    const action = actionOf(described, one.isAway);
     const down = update === undefined ? undefined : downWords(update, nowMs);
     const parts: CellParts = {
       one,
@@ -339,14 +339,14 @@ type CellParts = {
 
 /** The cells of a container's row. */
 function rowCells({ one, content, isPicked, action, down }: CellParts): readonly HTMLTableCellElement[] {
-  const { told, checked, runs } = content;
+  const { described, checked, runs } = content;
   const href = writeAddress({ ...startAddress, open: one.name });
   const box = h('input', { type: 'checkbox', 'aria-label': `Select ${one.name}` });
   box.checked = isPicked;
   const state = runs.isBad ? h('b', {}, runs.state) : runs.state;
   return [
     cell('c-pick', box),
-    cell('c-mark', icon(told.icon, told.turning === true ? 'turning' : '')),
+    cell('c-mark', icon(described.icon, described.turning === true ? 'turning' : '')),
     cell(
       'c-name',
       one.engine !== '' && h('span', { class: 'on-engine' }, one.engine),
@@ -358,7 +358,7 @@ function rowCells({ one, content, isPicked, action, down }: CellParts): readonly
     cell('c-engine', one.engine),
     h('td', { class: 'c-image', role: 'cell', title: one.image }, shortImage(one.image)),
     cell(`c-version${one.latestVersion === '' ? ' same' : ''}`, ...versionNodes(one)),
-    cell(`c-status${told.aside === undefined ? '' : ' has-aside'}`, ...statusNodes(content)),
+    cell(`c-status${described.aside === undefined ? '' : ' has-aside'}`, ...statusNodes(content)),
     cell('c-state', down === undefined ? state : down, down === undefined && runs.since),
     h('td', { class: 'c-checked', role: 'cell', title: checked.title }, checked.text),
     cell('c-act', action !== undefined && actionButton(action, one.name)),
@@ -369,10 +369,15 @@ function cell(name: string, ...content: readonly Child[]): HTMLTableCellElement 
   return h('td', { class: name, role: 'cell' }, ...content);
 }
 
-function statusNodes({ told, steps: shown }: RowContent): readonly Child[] {
-  const word = h('span', { class: shown === undefined ? 'word' : 'sr' }, told.word);
-  const why = told.why && whyNode(told.why, shown === undefined ? '' : told.word);
-  return [word, shown && steps(shown), told.aside !== undefined && h('span', { class: 'aside' }, told.aside), why];
+function statusNodes({ described, steps: shown }: RowContent): readonly Child[] {
+  const word = h('span', { class: shown === undefined ? 'word' : 'sr' }, described.word);
+  const why = described.why && whyNode(described.why, shown === undefined ? '' : described.word);
+  return [
+    word,
+    shown && steps(shown),
+    described.aside !== undefined && h('span', { class: 'aside' }, described.aside),
+    why,
+  ];
 }
 
 function whyNode(why: string, before: string): HTMLElement {

@@ -5,7 +5,7 @@ import { describeState, type DescribedState } from './describe-state.ts';
 
 /** The content of a row that changes with time and events. */
 export type RowContent = {
-  readonly told: DescribedState;
+  readonly described: DescribedState;
   /** Undefined without an update under way. Services have no steps. */
   readonly steps: StepsShown | undefined;
   readonly runs: { readonly state: string; readonly isBad: boolean; readonly since: string };
@@ -16,7 +16,7 @@ export type StepsShown = Pick<UpdateProgress, 'phase' | 'percent' | 'failedIn'>;
 
 export function rowContent(one: WatchedContainer, update: UpdateProgress | undefined, nowMs: number): RowContent {
   return {
-    told: describeState(one, update, nowMs),
+    described: describeState(one, update, nowMs),
     steps:
       update === undefined || update.phase === 'waiting' || one.isService
         ? undefined

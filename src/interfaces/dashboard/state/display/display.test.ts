@@ -67,8 +67,8 @@ describe('tell()', () => {
     [{ verdict: 'unknown', hold: 'rate-limited', reason: 'lscr.io limits' }, 'wrong', 'Could not be checked'],
     [{}, 'unchecked', 'Not checked yet'],
   ])('%j is in group %s: %s', (entry, group, word) => {
-    const told = describeState(one(entry), undefined, now);
-    expect([told.group, plain(told.word)]).toEqual([group, word]);
+    const described = describeState(one(entry), undefined, now);
+    expect([described.group, plain(described.word)]).toEqual([group, word]);
   });
 
   test('nothing but a fresh container is green', () => {
@@ -176,7 +176,7 @@ describe('headlineOf()', () => {
   test('a run tells how far it is, and what is going on', () => {
     const fleet = fleetOf([{ verdict: 'stale' }, { verdict: 'stale' }]);
     fleet.ask(['c0', 'c1']);
-    fleet.hear({ kind: 'phase_entered', data: { container: 'c0', phase: 'checking health' }, atMs: now }, now);
+    fleet.onEvent({ kind: 'phase_entered', data: { container: 'c0', phase: 'checking health' }, atMs: now }, now);
     expect(headlineOf(fleet, countsOf(fleet), undefined)).toMatchObject({
       tone: 'busy',
       title: 'Updating: 0 of 2 done',
@@ -189,7 +189,7 @@ describe('headlineOf()', () => {
     ['requested on the page', (fleet) => fleet.ask(['c0'], 'rollback')],
     [
       'of an event',
-      (fleet) => fleet.hear({ kind: 'update_started', data: { container: 'c0', rollback: true }, atMs: now }, now),
+      (fleet) => fleet.onEvent({ kind: 'update_started', data: { container: 'c0', rollback: true }, atMs: now }, now),
     ],
     ['of a status', (fleet) => fleet.take(fleet.all(), readStatus({ run }), now)],
   ])('a rollback %s is told as one, until it ends', (_origin, begin) => {
@@ -197,7 +197,7 @@ describe('headlineOf()', () => {
     const title = () => headlineOf(fleet, countsOf(fleet), undefined).title;
     begin(fleet);
     expect(title()).toBe('Rolling back c0');
-    fleet.hear({ kind: 'scan_completed', data: {}, atMs: now }, now);
+    fleet.onEvent({ kind: 'scan_completed', data: {}, atMs: now }, now);
     fleet.ask(['c0']);
     expect(title()).toBe('Updating c0');
   });
@@ -268,10 +268,10 @@ describe('arrangeContainers()', () => {
     };
     check();
     fleet.ask(['c0', 'c1', 'c2']);
-    fleet.hear({ kind: 'phase_entered', data: { container: 'c1', phase: 'rolling back' }, atMs: now }, now);
+    fleet.onEvent({ kind: 'phase_entered', data: { container: 'c1', phase: 'rolling back' }, atMs: now }, now);
     expect(check()[1]).toBe('In progress');
     for (const container of ['c0', 'c1', 'c2'])
-      fleet.hear({ kind: 'update_failed', data: { container, error: 'x' }, atMs: now }, now);
+      fleet.onEvent({ kind: 'update_failed', data: { container, error: 'x' }, atMs: now }, now);
     expect(check()[0]).toBe('Needs a look');
   });
 

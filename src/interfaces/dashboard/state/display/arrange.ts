@@ -10,7 +10,7 @@ export type Arrangement = { readonly groups: readonly RowGroup[]; readonly count
 /** A group of rows. `key` is the state, or the project's name. */
 export type RowGroup = { readonly key: string; readonly title: string; readonly members: readonly Placed[] };
 
-export type Placed = { readonly one: WatchedContainer; readonly told: DescribedState };
+export type Placed = { readonly one: WatchedContainer; readonly described: DescribedState };
 
 /** The number of containers in each state. */
 export type Counts = Readonly<
@@ -28,8 +28,8 @@ type Mark = (typeof markKinds)[number];
 
 /** The groups that need a person first, the names in each in the order of their numbers. */
 export function arrangeContainers(fleet: ContainerStore, by: Address['group'], nowMs: number): Arrangement {
-  const all = fleet.all().map((one) => ({ one, told: describeState(one, fleet.updateOf(one.name), nowMs) }));
-  const rank = ({ told }: Placed): number => groups.indexOf(told.group);
+  const all = fleet.all().map((one) => ({ one, described: describeState(one, fleet.updateOf(one.name), nowMs) }));
+  const rank = ({ described }: Placed): number => groups.indexOf(described.group);
   all.sort((a, b) => rank(a) - rank(b) || collator.compare(a.one.name, b.one.name));
   const buckets = new Map<string, RowGroup & { readonly members: Placed[] }>();
   for (const placed of all) {
@@ -44,16 +44,16 @@ export function arrangeContainers(fleet: ContainerStore, by: Address['group'], n
 /** The order of names. Made once, because this is a hundred times faster than `localeCompare` for each pair. */
 export const collator = new Intl.Collator('en', { numeric: true });
 
-function bucketOf({ one: { project }, told }: Placed, by: Address['group']): Omit<RowGroup, 'members'> {
-  if (by === 'status') return { key: told.group, title: groupTitles[told.group] };
+function bucketOf({ one: { project }, described }: Placed, by: Address['group']): Omit<RowGroup, 'members'> {
+  if (by === 'status') return { key: described.group, title: groupTitles[described.group] };
   return project === '' ? { key: '–', title: 'Without a project' } : { key: project, title: project };
 }
 
 function countsOf(all: readonly Placed[]): Counts {
   const count = (fits: (each: Placed) => boolean) => all.filter(fits).length;
   const names = (fits: (each: Placed) => boolean) => all.filter(fits).map(({ one }) => one.name);
-  const inGroup = (group: Group) => count(({ told }) => told.group === group);
-  const markOf = ({ told }: Placed): Mark => (told.tone === 'bad' ? 'bad' : told.group);
+  const inGroup = (group: Group) => count(({ described }) => described.group === group);
+  const markOf = ({ described }: Placed): Mark => (described.tone === 'bad' ? 'bad' : described.group);
   return {
     all: all.length,
     now: inGroup('now'),
@@ -62,15 +62,15 @@ function countsOf(all: readonly Placed[]): Counts {
     held: inGroup('held'),
     unchecked: inGroup('unchecked'),
     fine: inGroup('fine'),
-    bad: count(({ told }) => told.tone === 'bad'),
-    rolledBack: count(({ told }) => told.icon === 'back' && told.tone === 'wrong'),
-    unknown: count(({ told }) => told.icon === 'unknown'),
-    approval: count(({ told }) => told.icon === 'ask'),
-    interrupted: count(({ told }) => told.icon === 'fail' && told.tone === 'wrong'),
+    bad: count(({ described }) => described.tone === 'bad'),
+    rolledBack: count(({ described }) => described.icon === 'back' && described.tone === 'wrong'),
+    unknown: count(({ described }) => described.icon === 'unknown'),
+    approval: count(({ described }) => described.icon === 'ask'),
+    interrupted: count(({ described }) => described.icon === 'fail' && described.tone === 'wrong'),
     away: count(({ one }) => one.isAway),
     running: count(({ one }) => !one.isAway && one.status === 'running'),
-    updatable: names(({ one, told }) => !one.isAway && told.action === 'update'),
-    down: names(({ one, told }) => !one.isAway && one.status !== 'running' && told.tone === 'bad'),
+    updatable: names(({ one, described }) => !one.isAway && described.action === 'update'),
+    down: names(({ one, described }) => !one.isAway && one.status !== 'running' && described.tone === 'bad'),
     marks: markKinds.flatMap((kind) => all.map(markOf).filter((mark) => mark === kind)),
   };
 }

@@ -6,17 +6,17 @@ import type { DescribedState } from './describe-state.ts';
 /** The paragraphs below the state in the drawer: the reason, and the next step. */
 export function explain(
   one: WatchedContainer,
-  told: DescribedState,
+  described: DescribedState,
   { update, nextRunAtMs, canDecide, nowMs }: Circumstances,
 ): readonly string[] {
   if (update !== undefined) return [one.isService ? serviceUnderWay(update) : underWay[update.phase]];
   const reason = withNoBreakSpaces(withPeriod(capitalized(one.reason)));
-  switch (told.icon) {
+  switch (described.icon) {
     case 'back':
       return one.hold === 'went-back' ? wentBack(one, nowMs) : rolledBack(one, nowMs);
     case 'fail':
       return [
-        withPeriod(told.why ?? ''),
+        withPeriod(described.why ?? ''),
         one.hold === 'failed' ? 'Look at it by hand, then try again.' : 'The service tries to repair it every minute.',
       ];
     case 'unknown':
@@ -46,7 +46,7 @@ export function explain(
       if (one.hold === 'no-pull') return ['No registry is asked about its image.'];
       return one.hold === 'monitor-only' ? ['Newer images are reported, and never applied on their own.'] : [reason];
     case 'clock':
-      if (told.group === 'unchecked') return ['Nothing is known about newer images yet.'];
+      if (described.group === 'unchecked') return ['Nothing is known about newer images yet.'];
       return one.hold === 'window' && one.eligibleAtMs !== undefined
         ? ['No update begins outside of its window. It is updated when that opens.']
         : [reason];
