@@ -115,7 +115,9 @@ const programs = [
 const variantGrammar = new RegExp(
   [
     '^(?:(?:',
-    ['amd64|x86[-_]64|i386|386|aarch64|arm64(?:v8)?|arm(?:32)?(?:v?[5-8])?|armhf|ppc64le|s390x|riscv64']
+    [
+      '(?:[a-z]+[-_])*(?:amd64|x86[-_]64|i386|386|aarch64|arm64(?:v8)?|arm(?:32)?(?:v?[5-8])?|armhf|ppc64le|s390x|riscv64)',
+    ]
       .concat(`(?:${bases})\\d+(?:\\.\\d+)*`, `(?:${programs})[-_]?\\d+(?:\\.\\d+)*`)
       .concat(`(?!(?:v|r|rev|b|build|release|version)\\d)[a-z]+\\d[a-z\\d.]*(?=[-_](?:[a-z]+[-_.])*v?\\d+\\.\\d)`)
       .join('|'),
@@ -266,12 +268,12 @@ function roleOf(written: {
 }): keyof typeof signs | 'fixed' {
   const { word, between, digits, after } = written;
   if (baseSystems.has(word)) return 'base';
-  if (word !== '') return buildWords.has(word) ? 'build' : 'fixed';
+  if (word !== '') return buildWords.has(word) || (word === 'b' && digits.length >= digitsOfABuild) ? 'build' : 'fixed';
   if (between === '' || digits.includes('.')) return 'fixed';
   return between === '_' || digits.length >= digitsOfABuild || after.startsWith('-@') ? 'build' : 'bare';
 }
 
-/** No program counts its versions in thousands. */
+/** No program counts its versions, and none its betas, in thousands: Redash's `10.1.0.b50633`. */
 const digitsOfABuild = 4;
 
 /** `ls` of linuxserver.io, `r` of Bitnami, `ce` and `ee` of GitLab; `k3s`, `k0s` and `rke2r` count their own builds of Kubernetes. */
@@ -350,7 +352,7 @@ const attached = /^(a|b|c)(\d+)(?![a-z\d])/i;
 
 /** A word with a whole date behind it, as in `_beta_2024-05-07`, names the channel of a release. */
 const separated =
-  /^[-_.]?(?![a-z]+_20\d\d-\d\d-\d\d)(alpha|beta|rc|cr|preview|pre|milestone|snapshot|nightly|canary|ea|a(?=\.\d)|b(?=\.?\d)|m(?=\d)|dev(?=[-_.]?\d))(?![a-z])(?:[-_.]?(\d+(?:[.-]\d+)*))?(?:[-_.]rc[-_.]?(\d{1,9}))?(?![a-z\d])/i;
+  /^[-_.]?(?![a-z]+_20\d\d-\d\d-\d\d)(alpha|beta|rc|cr|preview|pre|milestone|snapshot|nightly|canary|ea|a(?=\.\d)|b(?=\.?\d{1,3}(?!\d))|m(?=\d)|dev(?=[-_.]?\d))(?![a-z])(?:[-_.]?(\d+(?:[.-]\d+)*))?(?:[-_.]rc[-_.]?(\d{1,9}))?(?![a-z\d])/i;
 
 /** `-security-01` of Grafana, `p31` of Checkmk, `-CU13` of SQL Server. */
 const correction = /^[-_.]?(security|hotfix|(?:patch|post|cu|sp|p)(?=[-_.]?\d))(?:[-_.]?(\d+(?:\.\d+)*))?(?![a-z\d])/i;
