@@ -20,15 +20,15 @@ A target is a URL, as in Watchtower and Shoutrrr. Take its form from the [servic
 
 In \`compose.yaml\`, set it as \`UPKEEP_NOTIFICATION_URL\` under \`environment\`; then \`docker exec upkeep upkeep notify test\` tries it.
 
-The test shows the answers of the services. \`upkeep notify preview\` shows the messages of a simulated run, and \`upkeep notify list\` the targets, with \`--state-dir\` also the waiting messages.
+The test shows the answers of the services. \`upkeep notify preview\` shows the messages of a simulated run, \`upkeep notify list\` the targets and waiting messages.
 
 ## When messages are sent
 
-- A failure is sent at once, and again after a day. Anything else, such as an update that \`monitor-only\` holds back, is sent once.
+- A failure is sent at once, and again after a day. Anything else, such as an available update, is sent once.
 - With \`--notification-quiet-hours 22:00-07:00\`, all but failures wait until the end of that time; with \`--notification-digest 08:00\` until that time of day. They are then sent as one message. Times are those of \`--timezone\` or \`TZ\`.
 - A message that could not be sent is tried again for three days, in order. Set \`--state-dir\` to keep waiting messages over a restart; without it, Upkeep tries to send them for five seconds when it ends.
 - The label \`upkeep.notify=ops\` sends messages about a container to the target \`ops=discord://…\` only, \`upkeep.notify=off\` to none.
-- The outcome is in the title: \`nas: web failed and was rolled back\`. A failed version comes with the lines of its log that say why. Services that have priorities get a high one for a failure, and a low one if nothing has changed, unless the URL sets one.
+- The outcome is in the title: \`nas: web failed and was rolled back\`. A failed version comes with its last log lines. Services that have priorities get a high one for a failure, and a low one if nothing has changed, unless the URL sets one.
 
 Your own wording: [templates](notification-templates.md). All options: [configuration](configuration.md#notifications). Messages in the log: [operations](operations.md#notifications).
 
@@ -36,13 +36,13 @@ Your own wording: [templates](notification-templates.md). All options: [configur
 
 - Separate several targets by white space or commas, or repeat the option. To keep secrets out of the environment, give the path of a file: one target a line; a line that begins with \`#\` is a comment.
 - \`ops=discord://…\` names a target. The default name is the service: \`discord\`, \`discord-2\`.
-- Write these characters in user names, passwords and tokens as codes: \`/\` as \`%2F\`, \`#\` as \`%23\`, \`?\` as \`%3F\`, \`%\` as \`%25\`, a space as \`%20\`. In a value of the query, a comma before a URL is \`%2C\`, and \`+\` is a space.
-- Keys of the query may be in any case; the first value counts. An unknown key, or a value that cannot be read, causes a warning, and the default counts. Only a key of a recipient, a login or the protection of the connection must be right.
-- A value in parentheses is the default. Of all services that list them, \`title\` sets the title or first line, \`disabletls=yes\` uses plain http, and \`skiptlsverify\`, \`insecureskipverify\` or \`disabletlsverification=yes\` accepts any certificate. Lists are separated by commas. Yes or no: \`yes\`, \`true\`, \`1\`, \`y\`, \`no\`, \`false\`, \`0\`, \`n\`. Colours: \`ffc441\`, \`0xffc441\`, \`%23ffc441\`, seven or eight decimal digits, \`good\`, \`warning\`, \`danger\`, or a CSS name such as \`red\`.
+- In user names, passwords and tokens write \`/\` as \`%2F\`, \`#\` as \`%23\`, \`?\` as \`%3F\`, \`%\` as \`%25\`, a space as \`%20\`. In a value of the query, a comma before a URL is \`%2C\`, and \`+\` is a space.
+- A key of the query may be in any case. An unknown key, or a value that cannot be read, causes a warning. Only a key of a recipient, a login or the protection of the connection must be right.
+- A value in parentheses is the default. A key after "also" means what its name says. \`title\` sets the title or first line, \`disabletls=yes\` uses plain http, and \`skiptlsverify\`, \`insecureskipverify\` or \`disabletlsverification=yes\` accepts any certificate. Pictures and icons are addresses. Lists are separated by commas. Colours: \`ffc441\`, \`0xffc441\`, \`%23ffc441\`, \`good\`, \`warning\`, \`danger\`, or a CSS name such as \`red\`.
 - Plain \`https://\` webhook addresses of Discord, Slack, Teams and Google Chat are recognised; any other gets the plain text.
-- Upkeep never logs a URL, token or password. It shows a target by its name and the parts of its URL that are not secret.
+- Upkeep never logs a URL, token or password.
 
-An attempt has 10 seconds. HTTP uses the proxies of \`HTTP_PROXY\` and \`HTTPS_PROXY\`, except for hosts of \`NO_PROXY\`, and follows redirects within the same host only. A text beyond the limit of a service is split at line ends into at most ten messages (three for SMS); the last one counts the omitted lines: \`… 34 more lines\`. Names and log lines in Upkeep's own text have no formatting and mention nobody; the text of your own template is sent as it is.`;
+An attempt has 10 seconds. HTTP uses \`HTTP_PROXY\`, \`HTTPS_PROXY\` and \`NO_PROXY\`, and follows redirects within the same host only. A long text is split into at most ten messages (three for SMS). Names and log lines in Upkeep's own text have no formatting and mention nobody; the text of your own template is sent as it is.`;
 
 function overview(): string {
   const links = [...services, homeAssistant].map(({ title }) => `[${title}](#${anchor(title)})`);
@@ -76,7 +76,11 @@ function keyList(parameters: ParameterTable): string {
 }
 
 /** Whether the introduction says all about a key. */
-function isUsual(key: string, { about, fallback, aliases }: ParameterTable[string]): boolean {
+function isUsual(key: string, { about, fallback, aliases, kind, isRequired }: ParameterTable[string]): boolean {
+  const isPlain = kind === 'text' || kind === 'colour' || kind === 'list, separated by commas';
+  const hasDefault = fallback !== '' && fallback !== undefined && !(Array.isArray(fallback) && fallback.length === 0);
+  if (isPlain && !isRequired && !hasDefault && /^(?!replaces )[^`]+$/.test(about) && about.split(' ').length <= 4)
+    return true;
   if (aliases.length > 0) return false;
   if (key === 'title')
     return /^(?:of the message|the first line|for messages without a title)$/.test(about) && fallback === '';
@@ -88,14 +92,14 @@ const homeAssistant: Described = {
   title: 'Home Assistant',
   form: homeAssistantForm,
   about:
-    'Each container gets an `update` entity, through the broker of the MQTT integration: installed and latest version, a picture, a link to the releases, why a newer version waits, and the progress of an update. The entity belongs to the name of the container, so it outlives updates, stops, restarts and a new container of Upkeep. It is removed ten minutes after the container, and unavailable while Upkeep is offline. The picture is the icon of a label (`io.artifacthub.package.logo-url`, `org.opencontainers.image.logo`, `net.unraid.docker.icon`, `homepage.icon`), or the one that Home Assistant has for the software.\n\n`install=yes` adds a button Install to each entity, and a button to check now. Install is your decision: it does not wait for an approval, a window or a cooldown, and also updates what is only monitored and, once more, a version that was rolled back. It does not release a skipped or snoozed version, or one without a required signature. A container that is pinned to a digest, or was started with `--rm` (without `--update-auto-remove`), has no button. The entity and the event entity "Last request" say why a press did nothing. The user of the broker needs permission to publish and read below `upkeep/`; Upkeep tests this first.',
+    'Each container gets an `update` entity, through the broker of the MQTT integration: installed and latest version, a picture, a link to the releases, why a newer version waits, and the progress of an update. The entity belongs to the name of the container, and is removed ten minutes after it. The picture is the icon of a label (`io.artifacthub.package.logo-url`, `org.opencontainers.image.logo`, `net.unraid.docker.icon`, `homepage.icon`), or that of Home Assistant.\n\n`install=yes` adds a button Install to each entity, and a button to check now. Install is your decision: it waits for no approval, window or cooldown, and also updates what is only monitored or was rolled back. It does not release a skipped or snoozed version, or one without a required signature. The event entity "Last request" says why a press did nothing. The user of the broker needs permission to publish and read below `upkeep/`.',
   example: 'homeassistant+mqtt://upkeep:br0ker-Pa55@broker.example.com?install=yes',
   parameters: homeAssistantParameters,
 };
 
 const webhookSchema = `## The body of a signed webhook
 
-A repeated message has the same \`webhook-id\`, so that a receiver can ignore it. \`webhook-timestamp\` is in Unix seconds: refuse a difference of more than five minutes. \`webhook-signature\` follows [Standard Webhooks](https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md): for each secret \`v1,\` and the base64 of HMAC-SHA256 over \`ID.TIMESTAMP.BODY\`, separated by spaces. The key of a \`whsec_\` secret is its decoded base64. \`x-hub-signature-256\` is \`sha256=\` and the hexadecimal HMAC-SHA256 over the body alone, with the first secret. After the answer 410, a message is not sent again.
+A repeated message has the same \`webhook-id\`. \`webhook-timestamp\` is in Unix seconds: refuse a difference of more than five minutes. \`webhook-signature\` follows [Standard Webhooks](https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md): for each secret \`v1,\` and the base64 of HMAC-SHA256 over \`ID.TIMESTAMP.BODY\`, separated by spaces. The key of a \`whsec_\` secret is its decoded base64. \`x-hub-signature-256\` is \`sha256=\` and the hexadecimal HMAC-SHA256 over the body alone, with the first secret. After the answer 410, a message is not sent again.
 
 \`\`\`json
 {

@@ -36,21 +36,21 @@ function introduction(): string {
 
 <!-- Written by scripts/docs.mjs from src/config/table/ and src/domain/settings/table/: change it there. -->
 
-Set an option as a flag, or as a variable: \`--stop-timeout 1m\` is \`UPKEEP_STOP_TIMEOUT=1m\`, or \`WATCHTOWER_STOP_TIMEOUT=1m\` as before with Watchtower. In \`compose.yaml\`, write variables under \`environment\`. Other names are in the lists. A flag counts before a variable, \`UPKEEP_*\` before \`WATCHTOWER_*\`, and an empty variable counts as absent. The default is in parentheses; without one, an option is off or empty. These are flags only: ${flagOnly.map((option) => code(`--${option.flag}`)).join(', ')}.
+Set an option as a flag, or as a variable: \`--stop-timeout 1m\` is \`UPKEEP_STOP_TIMEOUT=1m\`, or \`WATCHTOWER_STOP_TIMEOUT=1m\` as before with Watchtower; other names are listed. In \`compose.yaml\`, write variables under \`environment\`. A flag counts before a variable, \`UPKEEP_*\` before \`WATCHTOWER_*\`, and an empty variable not at all. The default is in parentheses; without one, an option is off or empty. Flags only: ${flagOnly.map((option) => code(`--${option.flag}`)).join(', ')}.
 
 - **Yes or no:** \`true\`, \`t\`, \`1\`, \`yes\`, \`on\`, \`false\`, \`f\`, \`0\`, \`no\`, \`off\`, in any case. As flags: \`--cleanup\`, \`--cleanup=false\`, \`--no-cleanup\`.
 - **Durations:** \`300ms\`, \`1.5s\`, \`1m30s\`, \`2h\`, \`3d\`, \`1w\`. A plain number means seconds.
 - **Lists:** separate items by commas or spaces, or repeat the flag.
-- **Quotation marks** around a whole value are dropped, because compose passes them on (\`- UPKEEP_SCOPE="nas"\`). Around a secret they also cause a warning. In a template they count.
+- **Quotation marks** around a whole value are dropped, because compose passes them on (\`- UPKEEP_SCOPE="nas"\`); around a secret with a warning, in a template never.
 
-With an invalid value Upkeep does not start, and names all faults at once. It warns about unknown \`UPKEEP_*\` and \`WATCHTOWER_*\` variables. \`upkeep COMMAND --help\` lists the options of a command, and \`upkeep config --changed\` those that you have set.`;
+With an invalid value Upkeep does not start, and names all faults. It warns about unknown \`UPKEEP_*\` and \`WATCHTOWER_*\` variables. \`upkeep COMMAND --help\` lists the options of a command, \`upkeep config --changed\` those that you have set.`;
 }
 
 const labelIntroduction = `## Labels of containers
 
-A label sets an option for one container: \`${ownPrefix}enable=false\`. Watchtower's prefix \`${dropInPrefix}\` works too; \`${ownPrefix}\` counts first. Values are written as for options.
+A label sets an option for one container: \`${ownPrefix}enable=false\`. Watchtower's prefix \`${dropInPrefix}\` works too; \`${ownPrefix}\` counts first. Values are written as for options, lists with commas.
 
-Upkeep ignores an unknown label or an invalid value, with a warning. Labels that restrain updates are safer than that: an invalid \`enable\` counts as false, an invalid \`monitor-only\` or \`no-pull\` as true (an empty one as false), and with an invalid \`window\`, \`cooldown-delay\`, \`policy\`, \`tag-include\`, \`tag-exclude\`, \`approve\`, \`verify\` or \`verify-annotation\` the container is not updated. Of the labels in an image, only [a safe subset](security.md#labels-of-images) counts.`;
+Upkeep ignores an unknown label or an invalid value, with a warning, except for labels that restrain updates: an invalid \`enable\` counts as false, an invalid \`monitor-only\` or \`no-pull\` as true (an empty one as false), and with an invalid \`window\`, \`cooldown-delay\`, \`policy\`, \`tag-include\`, \`tag-exclude\`, \`approve\`, \`verify\` or \`verify-annotation\` the container is not updated. Of the labels in an image, only [a safe subset](security.md#labels-of-images) counts.`;
 
 const exitCodes = `## Exit codes
 
@@ -79,7 +79,7 @@ function sectionOf(group: OptionGroup): readonly string[] {
   const old = options.filter(({ deprecated }) => deprecated !== undefined);
   return [
     `## ${optionGroups[group]}`,
-    ...(explained[group] === undefined ? [] : [`Explained in ${explained[group]}.`]),
+    ...(explained[group] === undefined ? [] : [`See ${explained[group]}.`]),
     items.join('\n'),
     ...leftOvers(old, ({ deprecated = '' }) => `deprecated, ${deprecated}`),
   ];
@@ -100,7 +100,7 @@ const explained: Partial<Record<OptionGroup, string>> = {
 function defaultNote(option: Option): string {
   const text =
     option.kind === 'boolean' && option.default && option.defaultMeaning === undefined ? 'on' : defaultText(option);
-  return text === 'false' || text === 'none' ? '' : ` (${text})`;
+  return text === 'false' || /^none\b/.test(text) ? '' : ` (${text})`;
 }
 
 /** The commands of most options of a group. */
@@ -201,14 +201,11 @@ export function foreignLabelRows(): readonly (readonly string[])[] {
       code('com.docker.compose.depends_on'),
       'Dependencies of a compose service, unless --use-compose-depends-on is off',
     ],
-    [
-      code('com.docker.compose.project'),
-      'With service, project.working_dir and project.config_files: finds these dependencies',
-    ],
-    [code('com.docker.swarm.task.id'), 'A task of a Swarm service, which Upkeep does not update'],
+    [code('com.docker.compose.project'), 'With service, project.working_dir and project.config_files: finds them'],
+    [code('com.docker.swarm.task.id'), 'A task of a Swarm service, not updated'],
     [
       code('com.docker.compose.oneoff=True'),
-      'A container of docker compose run, not watched without its own label upkeep.enable=true; the same for [other programs](operations.md#containers-of-other-programs)',
+      'Not watched without its own label upkeep.enable=true, like [other programs](operations.md#containers-of-other-programs)',
     ],
   ];
 }

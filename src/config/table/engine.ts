@@ -25,8 +25,7 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
       },
       expected: 'an address such as unix:///var/run/docker.sock, tcp://server:2376 or ssh://user@server',
     },
-    meaning:
-      'URL of the engine, or of several engines, each with a name. The default name is local for a socket, else the host',
+    meaning: 'URL of the engine, or of several engines, each with a name',
     example: 'tcp://server:2376',
     isCommon: true,
   },
@@ -36,8 +35,7 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
     atMost: maxEngines,
     flag: 'context',
     placeholder: 'NAME,…',
-    meaning:
-      "Engines of Docker's context store, with their TLS files; all selects every context. They follow the engines of --host",
+    meaning: "Engines of Docker's context store; all selects every context",
     example: 'nas,web',
   },
   engineTlsVerify: {
@@ -66,7 +64,7 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
     placeholder: 'VERSION',
     defaultMeaning: 'negotiated with the engine',
     accepts: { test: (text) => /^v?1\.\d{1,3}$/.test(text), expected: 'an API version such as 1.45' },
-    meaning: 'Version of the Docker Engine API. An unusable version causes a warning and is negotiated instead',
+    meaning: 'Version of the Docker Engine API',
     example: '1.45',
   },
   enginesAtOnce: {
@@ -84,8 +82,7 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
     flag: 'waves',
     placeholder: 'STEPS',
     defaultMeaning: 'none: all engines at once',
-    meaning:
-      'Update several engines in this order: patterns of names, and shares of all engines. A later wave gets the version that all earlier waves run',
+    meaning: 'Update several engines in this order: patterns of names, and shares of all engines',
     example: 'canary-.*, 25%, 100%',
     commands: checkingCommands,
   },
@@ -110,7 +107,7 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
     kind: 'boolean',
     flag: 'health-check',
     env: [],
-    meaning: 'Check whether the engine answers, then exit with 0 if it does: for the HEALTHCHECK of an image',
+    meaning: 'Exit with 0 if the engine answers: for the HEALTHCHECK of an image',
     commands: ['run'],
   },
   dockerContext: {
@@ -119,7 +116,7 @@ export const engineOptions = optionTable({ group: 'engine', commands }, {
     isAmbient: true,
     placeholder: 'NAME',
     defaultMeaning: 'the one of docker context use',
-    meaning: "Engine of Docker's context store that is used where neither --host nor --context names one",
+    meaning: "Engine of Docker's context store, without --host and --context",
     example: 'nas',
   },
   userRuntimeFolder: {
@@ -141,8 +138,7 @@ export const remoteOptions = optionTable({ group: 'remote', commands: remoteComm
     flag: 'url',
     placeholder: 'URL',
     accepts: { test: isBaseUrl, expected: 'an address such as http://server:8080, without query and fragment' },
-    meaning:
-      'URL of the HTTP API of a running service. The flags --host and --state-dir override the variable. For your own certificate authority, set NODE_EXTRA_CA_CERTS to its file',
+    meaning: 'URL of the HTTP API of a running service. The flags --host and --state-dir override the variable',
     example: 'http://server:8080',
     isCommon: true,
   },
@@ -171,8 +167,7 @@ export const stateOptions = optionTable({ group: 'state', commands: stateCommand
     kind: 'text',
     flag: 'state-dir',
     placeholder: 'FOLDER',
-    meaning:
-      'Folder for persistent files: decisions, history, the key of --journal-key-file, notifications that are not sent yet',
+    meaning: 'Folder for persistent files',
     example: '/data',
     isCommon: true,
     commands: [
@@ -194,7 +189,7 @@ export const stateOptions = optionTable({ group: 'state', commands: stateCommand
     default: 'off',
     choices: ['off', 'check', 'write'],
     meaning:
-      'check: show where a compose file has another image, and the line of a tag that an update leaves behind. write: write that tag after the update (needs --compose-roots)',
+      'check: show where a compose file has another image. write: write the tag after an update (needs --compose-roots)',
     example: 'write',
     commands: ['run', 'check', 'update', 'rollback', 'recover'],
   },
@@ -209,7 +204,7 @@ export const stateOptions = optionTable({ group: 'state', commands: stateCommand
       expected: 'absolute folders such as /opt/stacks or /opt/stacks=/host/stacks',
     },
     meaning:
-      'With --compose-files, read and write files below these folders only. After "=": where Upkeep sees the folder; by default where its own container has it mounted',
+      'With --compose-files, read and write files below these folders only. After "=": where Upkeep sees the folder',
     example: '/opt/stacks,/srv=/host/srv',
     commands: ['run', 'check', 'update', 'rollback', 'recover'],
   },
@@ -218,7 +213,7 @@ export const stateOptions = optionTable({ group: 'state', commands: stateCommand
     flag: 'journal-key-file',
     placeholder: 'FILE',
     defaultMeaning: 'journal.key in --state-dir, created on first use',
-    meaning: 'Key that seals updates: an interrupted one is repaired only with the same key',
+    meaning: 'Key that seals updates; a repair needs the same key',
     example: '/run/secrets/journal-key',
   },
   unsealed: {

@@ -50,7 +50,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     placeholder: 'TOKEN',
     secret: true,
     meaning:
-      'Token for all endpoints under /v1/ except events; or a file with one, or with a line "NAME: TOKEN" for each holder, read again when it changes. With --state-dir, the first start makes one, which "upkeep token" shows',
+      'Token for all endpoints under /v1/ except events, or a file with one or with lines "NAME: TOKEN". With --state-dir, the first start makes one, which "upkeep token" shows',
     example: '/run/secrets/upkeep-token',
     isCommon: true,
     commands: [...commands, 'token'],
@@ -68,7 +68,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     flag: 'password-file',
     placeholder: 'FILE',
     defaultMeaning: 'password in --state-dir, if it exists',
-    meaning: 'File with a password for the page, as "upkeep password" writes it. Read again when it changes',
+    meaning: 'File with a password for the page, as "upkeep password" writes it',
     example: '/run/secrets/upkeep-password',
     commands: [...commands, 'password'],
   },
@@ -105,7 +105,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     default: 600,
     min: 60,
     max: 1_000_000,
-    meaning: 'Maximum requests in a minute of a browser that is signed in to the page',
+    meaning: 'Maximum requests per minute of a signed-in browser',
     example: '1200',
   },
   httpCheckTimeoutMs: {
@@ -123,7 +123,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     default: 600_000,
     minMs: 1,
     maxMs: dayMs,
-    meaning: 'Time limit for an update, including its wait in the queue; a request can set a shorter one',
+    meaning: 'Time limit for an update, with its wait; a request can set a shorter one',
     example: '30m',
   },
   httpTlsCert: {
@@ -131,7 +131,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     flag: 'http-api-tls-cert',
     placeholder: 'FILE',
     defaultMeaning: 'none: plain HTTP',
-    meaning: 'PEM file with the certificate and its chain, for HTTPS. Read again when it changes',
+    meaning: 'PEM file with the certificate and its chain, for HTTPS',
     example: '/certs/upkeep.pem',
   },
   httpTlsKey: {
@@ -151,7 +151,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
       test: (text) => parseIpRange(text) !== undefined,
       expected: 'IP addresses or ranges such as 10.0.0.0/8',
     },
-    meaning: "Reverse proxies that are trusted to report the client's address and scheme",
+    meaning: "Reverse proxies that may report the client's address and scheme",
     example: '10.0.0.0/8,192.168.1.1',
   },
   httpProxyHeader: {
@@ -173,7 +173,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
       test: (text) => text.length <= 200 && /^\/?(?:[\w~-][\w.~-]*(?:\/[\w~-][\w.~-]*)*\/?)?$/.test(text),
       expected: 'a path such as /upkeep',
     },
-    meaning: 'Sub-path of the page and the API, where a reverse proxy does not remove it',
+    meaning: 'Sub-path that a reverse proxy does not remove',
     example: '/upkeep',
   },
   httpCorsOrigins: {
@@ -212,7 +212,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
   httpWebhookUpdate: {
     kind: 'boolean',
     flag: 'http-api-webhook-update',
-    meaning: 'After a webhook, also update the containers of that image; windows, approvals and cooldowns still count',
+    meaning: 'After a webhook, also update the containers of that image',
   },
   httpContainerMetrics: {
     kind: 'boolean',
@@ -227,8 +227,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     placeholder: 'NAME',
     defaultMeaning: 'none: no proxy signs anyone in',
     accepts: headerName,
-    meaning:
-      'Header in which a reverse proxy of --http-api-trusted-proxies names the person whom it has signed in. Nobody else is believed',
+    meaning: 'Header in which a proxy of --http-api-trusted-proxies names the person whom it has signed in',
     example: 'Remote-User',
   },
   authGroupsHeader: {
@@ -243,13 +242,13 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
   authViewers: {
     ...people,
     flag: 'auth-viewers',
-    meaning: 'People who may read, but change nothing. An entry is as for --auth-admins',
+    meaning: 'People who may only read, as for --auth-admins',
     example: '@example.com',
   },
   authOperators: {
     ...people,
     flag: 'auth-operators',
-    meaning: 'People who may also check, update, decide and roll back. An entry is as for --auth-admins',
+    meaning: 'People who may also check, update, decide and roll back, as for --auth-admins',
     example: 'group:family',
   },
   authAdmins: {
@@ -265,7 +264,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     placeholder: 'URL',
     defaultMeaning: 'none: no sign-in with OpenID Connect',
     accepts: { test: isIssuer, expected: 'the URL of an issuer, such as https://auth.example.com' },
-    meaning: 'Issuer of OpenID Connect that people sign in to the page with. It is asked at a sign-in only',
+    meaning: 'Issuer of OpenID Connect that people sign in with',
     example: 'https://auth.example.com',
   },
   oidcClientId: {
@@ -281,7 +280,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     placeholder: 'SECRET',
     secret: true,
     defaultMeaning: 'none: a public client',
-    meaning: 'Secret of this client, or a file with it, which is read at each sign-in',
+    meaning: 'Secret of this client, or a file with it',
     example: '/run/secrets/upkeep-oidc',
   },
   oidcScopes: {
@@ -291,7 +290,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     placeholder: 'SCOPE,…',
     default: ['openid', 'profile', 'email'],
     accepts: { test: (text) => /^[\w.:/*-]{1,200}$/.test(text), expected: 'names of scopes' },
-    meaning: 'Scopes to ask the issuer for; "openid" is always one. Many issuers need "groups" for groups',
+    meaning: 'Scopes to ask the issuer for; many need "groups" for groups',
     example: 'openid,profile,email,groups',
   },
   oidcRedirectUrl: {
@@ -303,7 +302,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
       test: (text) => isIssuer(text) && new URL(text).pathname.endsWith('/v1/oidc-callback'),
       expected: 'a URL that ends with /v1/oidc-callback',
     },
-    meaning: 'Address that the issuer sends people back to, as it is registered there',
+    meaning: 'Address that the issuer sends people back to',
     example: 'https://upkeep.example.com/v1/oidc-callback',
   },
   oidcGroupsClaim: {
@@ -312,7 +311,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     placeholder: 'NAME',
     default: 'groups',
     accepts: { test: (text) => /^[\w:/.-]{1,200}$/.test(text), expected: 'the name of a claim' },
-    meaning: 'Claim with the groups or roles of a person; realm_access.roles is a field of another',
+    meaning: 'Claim with the groups or roles of a person, or a path such as realm_access.roles',
     example: 'realm_access.roles',
   },
   httpContainers: {

@@ -86,8 +86,7 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
   registryTlsSkip: {
     kind: 'boolean',
     flag: 'registry-tls-skip',
-    meaning:
-      'Accept any certificate and plain HTTP from every registry. A fake registry can then read logins; over plain HTTP none are sent',
+    meaning: 'Accept any certificate and plain HTTP from every registry. A fake registry can then read logins',
   },
   registryTlsMinVersion: {
     kind: 'choice',
@@ -112,7 +111,7 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
     isAmbient: true,
     placeholder: 'FILE',
     defaultMeaning: 'the usual file of the system',
-    meaning: 'PEM file of the authorities of the system, which are trusted besides those of Node',
+    meaning: 'PEM file of the authorities of the system',
     example: '/etc/ssl/certs/ca-certificates.crt',
     commands: [...commands, 'notify'],
   },
@@ -141,8 +140,7 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
     placeholder: 'FILE',
     atMost: 20,
     needsItem: true,
-    meaning:
-      'PEM file with public keys of cosign, named after the file: team.pub is team. A new image needs a signature by one of them',
+    meaning: 'PEM file with public keys of cosign, named after the file. A new image needs a signature by one',
     example: '/keys/team.pub',
     commands: [...checkingCommands, 'rollback'],
   },
@@ -151,7 +149,7 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
     choices: ['always', 'auto', 'never'],
     flag: 'warn-on-head-failure',
     default: 'auto',
-    meaning: 'Log level of a failed check: always and auto mean warning, never means info',
+    meaning: 'Log level of a failed check: warning, or info (never)',
     example: 'never',
   },
   releaseNotesHosts: {
@@ -161,8 +159,7 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
     placeholder: 'KIND=HOST,…',
     atMost: 20,
     accepts: { test: isForgeHost, expected: 'github=HOST, gitlab=HOST or gitea=HOST' },
-    meaning:
-      'Further hosts that may be asked for release notes, with their kind: github (Enterprise), gitlab, or gitea, also for Forgejo',
+    meaning: 'Further hosts of release notes, with their kind: github (Enterprise), gitlab, or gitea, also for Forgejo',
     example: 'gitea=git.acme.com',
     commands: [...checkingCommands],
   },
@@ -174,7 +171,7 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
     secret: true,
     atMost: 20,
     accepts: { test: isHostWithToken, expected: 'HOST=TOKEN or HOST=FILE, as in github.com=/run/secrets/github' },
-    meaning: 'Token for the release notes of a host, or a file with it; it is sent to the API of this host only',
+    meaning: 'Token for the release notes of a host, or a file with it',
     example: 'github.com=/run/secrets/github',
     commands: [...checkingCommands],
   },

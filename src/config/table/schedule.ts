@@ -31,7 +31,7 @@ export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
         'a schedule with at least one run: "0 4 * * *", "30 0 4 * * *" (seconds first), "@daily" or "@every 6h"',
     },
     meaning:
-      'Schedule of updates instead of an interval: five cron fields as in "0 4 * * *", six with seconds first, or @daily and the like, with TZ=Europe/Berlin before them for a time zone',
+      'Schedule of updates: five cron fields as in "0 4 * * *", six with seconds first, or @daily and the like; TZ=Europe/Berlin before them sets a time zone',
     example: '@daily',
     isCommon: true,
   },
@@ -41,8 +41,7 @@ export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
     defaultMeaning: '30s, or 0s if --schedule names a second',
     minMs: 0,
     maxMs: 3_600_000,
-    meaning:
-      'Longest delay of updates of --schedule, drawn at the start, so that many services do not ask the registries in the same second',
+    meaning: 'Longest random delay of --schedule, so that not all services ask the registries in the same second',
     example: '5m',
   },
   startCheck: {
@@ -50,7 +49,7 @@ export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
     flag: 'start-check',
     default: true,
     defaultMeaning: 'true with the API groups containers or dashboard, or Home Assistant',
-    meaning: 'Check at the start, without an update, so that page and API show the state of every container at once',
+    meaning: 'Check at the start, without an update',
     example: 'false',
   },
   updateOnStart: { kind: 'boolean', flag: 'update-on-start', meaning: 'Also update at the start' },
@@ -157,8 +156,7 @@ export const requestOptions = optionTable({ group: 'update', env: [] }, {
     kind: 'boolean',
     flag: 'no-self-update',
     env: ['NO_SELF_UPDATE'],
-    meaning:
-      "Do not update Upkeep's own container. Always on while the HTTP API is on and the container publishes ports",
+    meaning: "Do not update Upkeep's own container. Always on with the HTTP API and published ports",
     commands: ['run'],
   },
   finishUpdate: {

@@ -108,7 +108,7 @@ export const checkOptions = optionTable({ group: 'update', usedBy: 'selection' }
       value: restricting,
       fromImage: 'counts',
       effect: 'restrains',
-      meaning: 'Report newer images, change nothing. false overrides --monitor-only only with --label-take-precedence',
+      meaning: 'Only report newer images. false needs --label-take-precedence',
     },
   },
   noPull: {
@@ -120,7 +120,7 @@ export const checkOptions = optionTable({ group: 'update', usedBy: 'selection' }
       value: restricting,
       fromImage: 'counts',
       effect: 'restrains',
-      meaning: 'Contact no registry for this container. false overrides --no-pull only with --label-take-precedence',
+      meaning: 'Contact no registry. false needs --label-take-precedence',
     },
   },
   labelTakesPrecedence: {

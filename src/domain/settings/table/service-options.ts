@@ -55,15 +55,14 @@ export const containerLabels = {
     name: 'depends-on',
     value: kinds.containerNames,
     fromImage: 'ignored',
-    meaning:
-      'Names of the containers that it depends on, separated by commas; replaces dependencies from other sources',
+    meaning: 'Containers that it depends on; replaces all other dependencies',
     example: 'db,cache',
   },
   scope: {
     name: 'scope',
     value: kinds.scope,
     fromImage: 'ignored',
-    meaning: "Assigns the container to the instance with this --scope; on Upkeep's own container, sets its scope",
+    meaning: 'Leaves the container to the Upkeep with this --scope; on Upkeep itself, sets its scope',
     example: 'staging',
   },
   stopSignal: {
@@ -77,7 +76,7 @@ export const containerLabels = {
     name: 'health',
     value: kinds.healthRule,
     fromImage: 'ignored',
-    meaning: 'ignore: do not wait for its HEALTHCHECK; the new container must run for its health window',
+    meaning: 'ignore: its HEALTHCHECK does not count',
     example: 'ignore',
   },
   canary: {
@@ -91,14 +90,14 @@ export const containerLabels = {
     name: 'from-registry',
     value: kinds.booleanValue,
     fromImage: 'ignored',
-    meaning: 'true: its image is from the repository of its name; false: it was built here, and no registry is asked',
+    meaning: 'true: its image is from the repository of its name; false: it was built here',
     example: 'true',
   },
   source: {
     name: 'source',
     value: kinds.sourceAddress,
     fromImage: 'ignored',
-    meaning: 'Repository with the release notes of its image: https://HOST/OWNER/REPOSITORY, or none',
+    meaning: 'Repository with its release notes, or none',
     example: 'https://github.com/acme/photos',
   },
   sourceTag: {
@@ -112,15 +111,14 @@ export const containerLabels = {
     name: 'data-shared',
     value: kinds.booleanValue,
     fromImage: 'ignored',
-    meaning:
-      'true: its data may be copied and put back while other running containers with this label write to the same volume or folder',
+    meaning: 'true: its data may be copied although other containers with this label write to it',
     example: 'true',
   },
   composeFiles: {
     name: 'compose-files',
     value: kinds.onOrOff,
     fromImage: 'ignored',
-    meaning: 'off: no update or rollback of the container writes its compose files',
+    meaning: 'off: its compose files are not written',
     example: 'off',
   },
   /** Names of the targets that get messages; empty: none. */
@@ -128,7 +126,7 @@ export const containerLabels = {
     name: 'notify',
     value: kinds.recipients,
     fromImage: 'ignored',
-    meaning: 'Names of the notification targets for this container, separated by commas; off for none',
+    meaning: 'Notification targets for this container; off for none',
     example: 'ops',
   },
 } as const satisfies Labels;
@@ -137,34 +135,34 @@ export const containerLabels = {
 export const hookLabels = {
   preCheck: {
     command: hook('pre-check', {
-      meaning: 'Command to run in the container at the beginning of each run, with --enable-lifecycle-hooks',
+      meaning: 'Command to run in it at the beginning of each run, with --enable-lifecycle-hooks',
       example: '/hooks/check.sh',
     }),
     timeout: hookTimeout('pre-check', {
-      meaning: 'Timeout of pre-check in minutes; 1 by default, an hour at most; 0 means an hour',
+      meaning: 'Its timeout in minutes: 1 by default, an hour at most or with 0',
       example: '2',
     }),
   },
   preUpdate: {
     command: hook('pre-update', {
-      meaning: 'Command to run before the container is stopped for an update; exit code 75 defers the update',
+      meaning: 'Command to run before it is stopped; exit code 75 defers the update',
       example: '/hooks/backup.sh',
     }),
-    timeout: hookTimeout('pre-update', { meaning: 'Timeout of pre-update; after it, the update fails', example: '10' }),
+    timeout: hookTimeout('pre-update', { meaning: 'Its timeout; after it, the update fails', example: '10' }),
   },
   postUpdate: {
     command: hook('post-update', {
-      meaning: 'Command to run in the new container after its health check',
+      meaning: 'Command to run after the health check',
       example: '/hooks/warm-up.sh',
     }),
     timeout: hookTimeout('post-update', {
-      meaning: 'Timeout of post-update; after it, the update continues',
+      meaning: 'Its timeout; the update continues',
       example: '5',
     }),
   },
   postCheck: {
     command: hook('post-check', { meaning: 'Command to run at the end of each run', example: '/hooks/report.sh' }),
-    timeout: hookTimeout('post-check', { meaning: 'Timeout of post-check', example: '30s' }),
+    timeout: hookTimeout('post-check', { meaning: 'Its timeout', example: '30s' }),
   },
 } as const;
 

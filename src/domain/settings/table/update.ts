@@ -35,7 +35,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
     kind: 'boolean',
     flag: 'start-first',
     meaning:
-      'Stop the old container only after the health check of the new one, where a container can run twice: no fixed ports or addresses, no writable volumes',
+      'Stop the old container after the health check of the new one, where both can run: no fixed ports or addresses, no writable volumes',
     label: {
       name: 'start-first',
       value: booleanValue,
@@ -50,7 +50,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
     default: 0,
     minMs: 0,
     maxMs: maxKeepMs,
-    meaning: 'Keep the old container for this time, stopped and under another name, for upkeep rollback',
+    meaning: 'Keep the old container for this time, stopped, for upkeep rollback',
     example: '2d',
     label: {
       name: 'keep-old',
@@ -63,8 +63,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
   updateAutoRemove: {
     kind: 'boolean',
     flag: 'update-auto-remove',
-    meaning:
-      'Update containers with --rm too. If an update fails, the old version runs as a copy without --rm until the next update',
+    meaning: 'Update containers with --rm too. If one fails, the old version runs without --rm until the next update',
     label: { name: 'update-auto-remove', value: booleanValue, fromImage: 'ignored', effect: 'overrides' },
     usedBy: 'check',
   },
@@ -84,7 +83,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
   rollingRestart: {
     kind: 'boolean',
     flag: 'rolling-restart',
-    meaning: 'Update one group of linked containers at a time, each after the health check of the previous one',
+    meaning: 'Update one group of linked containers at a time',
     usedBy: 'update',
   },
   cleanup: {
@@ -98,7 +97,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
   removeVolumes: {
     kind: 'boolean',
     flag: 'remove-volumes',
-    meaning: 'Remove the anonymous volumes of a replaced container; the new container gets new volumes',
+    meaning: 'Give the new container new anonymous volumes, and remove the old ones',
     usedBy: 'update',
   },
   disableMemorySwappiness: {
@@ -120,8 +119,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
     default: 4,
     min: 1,
     max: 64,
-    meaning:
-      'Groups of linked containers that are pulled, stopped and started at the same time; 1: each to the end of its health check',
+    meaning: 'Groups of linked containers that are replaced at a time; 1: each to the end of its health check',
     example: '1',
     usedBy: 'update',
   },
@@ -140,7 +138,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
     flag: 'canary',
     default: true,
     meaning:
-      'Of three or more containers with one new image, or several of which one has the label canary, update one first, and the others only if its health check passes',
+      'Of three or more containers with one new image, update one first, and the others if its health check passes',
     example: 'false',
     usedBy: 'update',
   },
@@ -158,14 +156,14 @@ export const healthOptions = optionTable({ group: 'update', usedBy: 'replacement
     default: 30_000,
     minMs: 0,
     maxMs: dayMs,
-    meaning: 'Time that a container has to stop before it is killed, unless it has a stop timeout of its own',
+    meaning: 'Time to stop before a container is killed, unless it has a stop timeout of its own',
     example: '1m30s',
     label: {
       name: 'stop-timeout',
       value: waitTime,
       fromImage: 'counts',
       effect: 'overrides',
-      meaning: 'Time that it has to stop before it is killed; 1h at most',
+      meaning: 'Time to stop before it is killed; 1h at most',
       example: '90s',
     },
   },
@@ -175,7 +173,7 @@ export const healthOptions = optionTable({ group: 'update', usedBy: 'replacement
     default: 10_000,
     minMs: 0,
     maxMs: dayMs,
-    meaning: 'Time that a new container must run without a restart; its HEALTHCHECK and probe must also pass',
+    meaning: 'Time that a new container must run; its HEALTHCHECK and probe must also pass',
     example: '30s',
     isCommon: true,
     label: { name: 'health-window', value: waitTime, fromImage: 'counts', effect: 'overrides', note: '1h at most' },
@@ -197,8 +195,7 @@ export const healthOptions = optionTable({ group: 'update', usedBy: 'replacement
     default: noProbe,
     defaultMeaning: 'none',
     value: healthProbe,
-    meaning:
-      'Probe that a new container must pass: http://:PORT/PATH or tcp://:PORT at its own address, or exec:COMMAND inside it',
+    meaning: 'Probe that a new container must pass: http://:PORT/PATH, tcp://:PORT, or exec:COMMAND inside it',
     example: 'http://:8080/healthz',
     label: {
       name: 'health-probe',
@@ -219,7 +216,7 @@ export const hookRules = optionTable({ group: 'hooks', usedBy: 'replacement' }, 
     kind: 'boolean',
     flag: 'enable-lifecycle-hooks',
     env: ['LIFECYCLE_HOOKS'],
-    meaning: 'Run the commands in the lifecycle labels of containers, inside the containers',
+    meaning: 'Run the commands in the lifecycle labels of containers',
   },
   lifecycleUserId: {
     kind: 'integer',
