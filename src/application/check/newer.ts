@@ -6,7 +6,7 @@ import { formatReference, type Digest, type ImageReference } from '../../domain/
 import { printTime } from '../../domain/text/duration.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { sentence } from '../../domain/text/words.ts';
-import { ServiceError } from '../../domain/text/errors.ts';
+import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import { type TagCandidate } from '../../domain/image/tag-policy.ts';
 import { chooseTag, hasPattern, lineOf, type TagQuestion } from '../../domain/image/choose-tag.ts';
 import { judgeFailure, judgeContent } from '../../domain/check/staleness.ts';
@@ -23,7 +23,7 @@ import {
 } from '../../domain/check/sightings.ts';
 import { unknownVerdict, type CheckSubject, type Verdict } from '../../domain/check/verdict.ts';
 import type { ImageIndex } from '../../domain/container/lookup.ts';
-import { requireSignature } from './require-signature.ts';
+import { needsSignature, requireSignature } from './require-signature.ts';
 import type { CooldownClock } from './registry-verdict.ts';
 import { putNewest } from '../../domain/text/plain-data.ts';
 
@@ -33,7 +33,9 @@ type CandidateQuestion = Pick<TagQuestion, 'policy' | 'include' | 'exclude'> & {
   /** The build time of the running image; absent: unknown. */
   readonly builtAtMs?: number | undefined;
   /** Absent: every candidate is taken. */
-  readonly judge?: (candidate: FoundCandidate) => Promise<'take' | 'too young' | 'unsigned'>;
+  readonly judge?: (candidate: FoundCandidate) => Promise<'take' | 'wait'>;
+  /** Whether an image must be signed to be taken. */
+  readonly isSignatureNeeded?: boolean;
   /** The highest tag of the last check, empty if there was none. Undefined: there was no check. */
   readonly highestBefore?: string | undefined;
   /** Called with the present one, once the candidates are read: after a failure, new tags stay new. */
@@ -49,25 +51,34 @@ type FoundCandidate = {
   readonly isNew: boolean;
 };
 
-/** `unsignedTags`: so many tags lack a signature that lower ones were not looked at. */
-type Limited = { readonly unsignedTags?: number };
+/**
+ * `unsigned`: so many tags lack a signature, or cannot be used, that lower ones were not looked at. `unreadable`: the
+ * highest tag whose content nobody can read.
+ */
+type Passed = {
+  readonly unsigned?: number;
+  readonly unreadable?: { readonly tag: string; readonly error: ServiceError };
+};
 
 /**
  * The highest accepted tag with an image for the platform, or the highest of all if none is accepted. `because`
  * gives the reason if users need it. `isCut`: the listing was cut, so there may be other tags.
  */
 type CandidateAnswer =
-  | ({ readonly kind: 'found' } & FoundCandidate & Limited)
+  | ({ readonly kind: 'found' } & FoundCandidate & Passed)
   | { readonly kind: 'none'; readonly because?: string; readonly isCut?: true };
 
-/** Throws the registry's `ServiceError` when a listing or a candidate cannot be read. */
+/**
+ * Throws the registry's `ServiceError` when a listing or a candidate cannot be read. A candidate with broken content is
+ * passed over, if a lower one is found.
+ */
 type FindCandidate = (question: CandidateQuestion, signal?: AbortSignal) => Promise<CandidateAnswer>;
 
 /**
  * Finds tags that containers may move to, for one run. Each repository is listed once, and each tag is resolved once
  * per platform. If a tag was removed since the listing, has no image for the platform, or is too young, the next lower
- * one is tried, at most five times. Unsigned tags do not count among these, because a repository may have signed releases
- * below many unsigned builds; they have limits of their own.
+ * one is tried, at most five times. Where a signature is needed the limits are wider, because a repository may have signed
+ * releases below many builds that are not.
  */
 export function createCandidateFinder(
   registry: Pick<Registry, 'listTags' | 'resolve' | 'describe'>,
@@ -81,7 +92,8 @@ export function createCandidateFinder(
     (reference, platform) => `${formatReference(reference)} ${formatPlatform(platform)}`,
   );
 
-  return async ({ reference, platform, builtAtMs, judge, highestBefore, noteHighest, ...filters }, signal) => {
+  return async ({ reference, platform, builtAtMs, judge, isSignatureNeeded = false, ...rest }, signal) => {
+    const { highestBefore, noteHighest, ...filters } = rest;
     const current = reference.tag;
     if (filters.policy.kind === 'digest' || current === undefined || reference.digest !== undefined)
       return { kind: 'none' };
@@ -97,41 +109,46 @@ export function createCandidateFinder(
     const nextAfter = async (place: number) =>
       older.length === 0 ? place + 1 : await inSlices(nextOutside(older, candidates, place), { clock, signal });
     let best: FoundCandidate | undefined;
-    let [tries, unsigned] = [0, 0];
+    let passed: Passed = {};
+    let tries = 0;
     const beganAtMs = clock.monotonicMs();
-    let limited: Limited = {};
+    const isAtLimit = () =>
+      isSignatureNeeded
+        ? tries === maxTriesForSigned || (tries > 0 && clock.monotonicMs() - beganAtMs > maxMsForSigned)
+        : tries === maxTries;
     for (let place = await nextAfter(-1); ; place = await nextAfter(place)) {
       const step = candidates[place];
       if (step === undefined) break;
-      if (unsigned > 0 && (unsigned === maxUnsigned || clock.monotonicMs() - beganAtMs > maxUnsignedMs)) {
-        limited = { unsignedTags: unsigned };
+      if (isAtLimit()) {
+        if (isSignatureNeeded) passed = { ...passed, unsigned: tries };
         break;
       }
-      if ((tries += 1) > maxTries) break;
+      tries += 1;
       const next = { ...reference, tag: step.tag };
-      const image = await imageOf(next, platform, signal);
+      const image = await imageOf(next, platform, signal).catch((error: unknown) => {
+        if (!(error instanceof ServiceError) || error.code !== 'registry-invalid') throw error;
+        passed = { unreadable: { tag: step.tag, error }, ...passed };
+        return undefined;
+      });
       if (image === undefined) continue;
       if (isOlder(image, builtAtMs)) {
-        older.push({ tag: step.tag, createdAtMs: image.createdAtMs, isOfLine: lineOf(current, step.tag) });
+        // A tag that is not signed says nothing about others.
+        const isOfLine = isSignatureNeeded ? () => false : lineOf(current, step.tag);
+        older.push({ tag: step.tag, createdAtMs: image.createdAtMs, isOfLine });
         continue;
       }
       const found = { reference: next, digest: image.digest, image, step, isNew: place < newCount };
-      const judged = await judge?.(found);
-      if (judged === 'unsigned') {
-        unsigned += 1;
-        tries -= 1;
-      } else if (judged !== 'too young') {
-        best = found;
-        break;
-      }
-      best ??= found;
+      const isTaken = (await judge?.(found)) !== 'wait';
+      if (isTaken || best === undefined) best = found;
+      if (isTaken) break;
     }
+    if (best === undefined && passed.unreadable !== undefined) throw passed.unreadable.error;
     noteHighest?.(candidates[await nextAfter(-1)]?.tag ?? '');
-    if (best !== undefined) return { kind: 'found', ...best, ...limited };
+    if (best !== undefined) return { kind: 'found', ...best, ...passed };
     const [first] = older;
     if (first !== undefined) return { kind: 'none', because: olderImage(first, builtAtMs) };
     if (candidates.length > 0) {
-      const why = `none of the ${Math.min(maxTries, candidates.length)} highest tags has an image for`;
+      const why = `none of the ${tries} highest tags has an image for`;
       return { kind: 'none', because: `${why} ${formatPlatform(platform)}` };
     }
     if (isCut) return { kind: 'none', because: cutList(), isCut };
@@ -184,9 +201,9 @@ const maxMatchingMs = 3000;
 const maxTries = 5;
 
 /** Each takes some requests, which count towards the rate limits of registries. */
-const maxUnsigned = 200;
+const maxTriesForSigned = 200;
 
-const maxUnsignedMs = 60_000;
+const maxMsForSigned = 60_000;
 
 /** A function, because the first number in words costs 7 MiB for as long as the process runs. */
 const cutList = () =>
@@ -259,8 +276,7 @@ async function judgeBest(subject: CheckSubject, rules: Rules, search: CandidateS
   const judge = async (candidate: FoundCandidate) => {
     const verdict = await judgeFound(subject, candidate, platform, search);
     verdicts.set(candidate.step.tag, verdict);
-    if (verdict.hold === 'cooldown') return 'too young';
-    return verdict.hold === 'unsigned' ? 'unsigned' : 'take';
+    return verdict.hold === 'cooldown' || verdict.hold === 'unsigned' ? 'wait' : 'take';
   };
   const key = keyOf(subject);
   let top = '';
@@ -271,7 +287,8 @@ async function judgeBest(subject: CheckSubject, rules: Rules, search: CandidateS
   const highest = { highestBefore: tags.highest(key), noteHighest };
   const isDelayed = subject.effective.cooldownMs > 0;
   const { reference, image } = subject;
-  const question = { reference, platform, builtAtMs: image?.createdAtMs, ...rules, judge };
+  const isSignatureNeeded = needsSignature(subject.effective, search.outside.verificationKeys);
+  const question = { reference, platform, builtAtMs: image?.createdAtMs, ...rules, judge, isSignatureNeeded };
   const answer = await find({ ...question, ...(isDelayed && highest) }, signal);
   if (answer.kind === 'none' && answer.isCut) return unknownVerdict(sentence(answer.because ?? ''), subject);
   if (answer.kind === 'none') return { status: 'none', because: answer.because };
@@ -279,13 +296,22 @@ async function judgeBest(subject: CheckSubject, rules: Rules, search: CandidateS
   // After an update to this tag, the highest one is the same.
   if (isDelayed) tags.noteHighest(keyOf({ ...subject, reference: answer.reference }), tag === top ? '' : top);
   const verdict = verdicts.get(tag);
-  if (verdict !== undefined && answer.unsignedTags !== undefined)
-    return withRemark(
-      verdict,
-      `the ${answer.unsignedTags} highest tags are unsigned, and lower ones were not looked at`,
-    );
-  if (verdict === undefined || verdict.status !== 'fresh') return verdict ?? { status: 'none', because: undefined };
-  return { status: 'none', because: `${quoted(tag)} is the same image` };
+  const remarks = remarksOf(answer);
+  if (verdict !== undefined && verdict.status !== 'fresh') return withRemarks(verdict, remarks);
+  const same = verdict === undefined ? [] : [`${quoted(tag)} is the same image`];
+  const because = [...same, ...remarks].join('; ');
+  return { status: 'none', because: because === '' ? undefined : because };
+}
+
+function remarksOf({ unsigned, unreadable }: Passed): readonly string[] {
+  return [
+    ...(unsigned === undefined
+      ? []
+      : [`the ${unsigned} highest tags are unsigned or cannot be used, and lower ones were not looked at`]),
+    ...(unreadable === undefined
+      ? []
+      : [`${quoted(unreadable.tag)} is higher, but was passed over: ${describeError(unreadable.error)}`]),
+  ];
 }
 
 /** Containers with equal keys have the same candidates. */
@@ -333,7 +359,11 @@ function keeping(verdict: Verdict, failures: Verdict['otherFailures']): Verdict 
 }
 
 function withRemark(verdict: Verdict, remark: string): Verdict {
-  return { ...verdict, reason: `${verdict.reason}; ${remark}` };
+  return withRemarks(verdict, [remark]);
+}
+
+function withRemarks(verdict: Verdict, remarks: readonly string[]): Verdict {
+  return { ...verdict, reason: [verdict.reason, ...remarks].join('; ') };
 }
 
 /** Digests seen behind each tag since this process began, or with a store since earlier processes. */

@@ -6,6 +6,7 @@ import { readVerificationKeys } from '../../adapters/process/verification-keys.t
 import type { Registry } from '../../domain/outside/registry.ts';
 import { annotations, identities } from '../../domain/settings/values/versions.ts';
 import { parseImageReference } from '../../domain/image/image-reference.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { readTagPolicy } from '../../domain/image/tag-policy.ts';
 import type { Application } from '../application.ts';
@@ -39,8 +40,13 @@ async function setScene({ tags, labels = {}, name = repository, keys = [], remov
   const verificationKeys = await readVerificationKeys(keys);
   const { outside } = scene.startProcess();
   let signatureLists = 0;
+  const unreadable: string[] = [];
   const registry: Registry = {
     ...outside.registry,
+    describe: async (request, signal) => {
+      if (!unreadable.includes(request.reference.tag ?? '')) return outside.registry.describe(request, signal);
+      throw new ServiceError('registry-invalid', 'Cannot look into it: its manifest can be read in two ways');
+    },
     signaturesOf: (...args) => {
       signatureLists += 1;
       return outside.registry.signaturesOf(...args);
@@ -59,6 +65,8 @@ async function setScene({ tags, labels = {}, name = repository, keys = [], remov
     ...scene,
     store,
     signatureLists: () => signatureLists,
+    /** Tags whose manifests are broken. */
+    unreadable,
     check: async (settings?: Partial<ServiceSettings>) => {
       const { containers } = await as((application) => application.check({ images: [], containers: [] }), settings);
       return containers[0];
@@ -346,9 +354,55 @@ describe('an image that must be signed', () => {
     for (let n = 122; n < 203; n += 1) store.publish(`${repository}:1.${n}`, version(`1.${n}`));
     const held = await check();
     expect(held).toMatchObject({ status: 'held', hold: 'unsigned', candidate: `${repository}:1.202` });
-    expect(held?.reason).toContain('the 200 highest tags are unsigned, and lower ones were not looked at');
+    expect(held?.reason).toContain(
+      'the 200 highest tags are unsigned or cannot be used, and lower ones were not looked at',
+    );
     await sign('1.4');
     expect(await check()).toMatchObject({ status: 'stale', candidate: `${repository}:1.4` });
+  });
+
+  test.each<readonly [string, (nowMs: number) => object, Partial<ServiceSettings>]>([
+    ['of another platform', () => ({ platforms: [arm64] }), {}],
+    ['that are too young', (nowMs) => ({ createdAtMs: nowMs }), { cooldownMs: 3_600_000 }],
+  ])('is the highest signed one below many %s', async (_, release, settings) => {
+    const { update, sign, store, image, clock } = await signedScene();
+    await sign('1.1');
+    await clock.run(() => clock.sleep(86_400_000));
+    for (let n = 2; n < 40; n += 1)
+      store.publish(`${repository}:1.${n}`, { ...version(`1.${n}`), ...release(clock.nowMs()) });
+    expect(await update(settings)).toMatchObject({ outcome: 'updated' });
+    expect(image()).toBe(`${repository}:1.1`);
+  });
+
+  test('is not hidden by an older image of its line that is not signed', async () => {
+    const key = makeCosignKey('team');
+    const tags = {
+      '1.0.0': version('1.0.0'),
+      '1.1.1': version('1.1.1'),
+      '1.1.9': version('1.1.9', { createdAtMs: 1.6e12 }),
+    };
+    const scene = await setScene({ tags, labels: minor, keys: [key.file] });
+    const { digest } = await scene.store.fetch(parseImageReference(`${repository}:1.1.1`));
+    scene.store.sign(`${repository}@${digest}`, key.signImage(digest, repository));
+    expect(await scene.check()).toMatchObject({ status: 'stale', candidate: `${repository}:1.1.1` });
+  });
+
+  test.each([true, false])('is the highest below those that nobody can read; signed: %s', async (isSigned) => {
+    const key = makeCosignKey('team');
+    const tags = Object.fromEntries(['1.0', '1.1', '1.2', '1.3'].map((tag) => [tag, version(tag)]));
+    const scene = await setScene({ tags, labels: minor, ...(isSigned && { keys: [key.file] }) });
+    const { digest } = await scene.store.fetch(parseImageReference(`${repository}:1.1`));
+    scene.store.sign(`${repository}@${digest}`, key.signImage(digest, repository));
+    scene.unreadable.push('1.2', '1.3');
+    const found = await scene.check();
+    expect(found).toMatchObject({ status: 'stale', candidate: `${repository}:1.1` });
+    expect(found?.reason).toContain(
+      '; "1.3" is higher, but was passed over: Cannot look into it: its manifest can be read in two ways',
+    );
+    scene.unreadable.push('1.1');
+    expect(await scene.check()).toMatchObject({ status: 'unknown' });
+    scene.store.publish(`${repository}:1.0`, version('1.0.1'));
+    expect(await scene.check()).toMatchObject(isSigned ? { status: 'held', hold: 'unsigned' } : { status: 'stale' });
   });
 
   test.each([
