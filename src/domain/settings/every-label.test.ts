@@ -51,7 +51,13 @@ const rows: Readonly<Record<LabelName, Row>> = {
     unreadable: true,
     tooLong: true,
   },
-  'no-restart': { text: '1', expected: true, of: (labelSettings) => labelSettings.noRestart, bad: 'maybe' },
+  'no-restart': {
+    text: '1',
+    expected: true,
+    of: (labelSettings) => labelSettings.noRestart,
+    bad: 'maybe',
+    holds: true,
+  },
   'start-first': { text: 'f', expected: false, of: (labelSettings) => labelSettings.startFirst, bad: 'maybe' },
   'keep-old': { text: '2d', expected: 172_800_000, of: (labelSettings) => labelSettings.keepOldMs, bad: 'long' },
   data: {

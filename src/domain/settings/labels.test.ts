@@ -202,6 +202,15 @@ describe('readLabels()', () => {
     expect(inherited.labelSettings).toEqual(nothing);
   });
 
+  test.each(['enabled', '`true`', 'yes please'])('holds updates back with no-restart %j', (value) => {
+    const { labelSettings, warnings } = readLabels({ 'upkeep.no-restart': value });
+    expect(labelSettings.noRestart).toBeUndefined();
+    expect(labelSettings.faults).toEqual([
+      expect.stringMatching(/^Cannot read the label no-restart with ".+": it is not/),
+    ]);
+    expect(warnings).toHaveLength(1);
+  });
+
   test.each([
     ['9', '9'],
     ['KILL', 'SIGKILL'],

@@ -73,7 +73,8 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
     meaning: 'Create the new container and leave it stopped',
     label: {
       name: 'no-restart',
-      value: booleanOrEmpty,
+      // A start that its owner did not want cannot be undone.
+      value: { ...booleanOrEmpty, holdsUnreadable: true },
       fromImage: 'ignored',
       effect: 'restrains',
       meaning: 'Leave the new container stopped, without a health check',
