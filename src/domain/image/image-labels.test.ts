@@ -40,6 +40,31 @@ describe('versionOf()', () => {
     expect(versionOf({ labels, image, digest })).toBe(expected);
   });
 
+  const titled = (title: string, version: string) => ({
+    ...labelled(version),
+    'org.opencontainers.image.title': title,
+  });
+
+  test.each([
+    ['registry.test/acme/cache:latest', titled('redis', '7.4.0')],
+    ['acme/ci:stable', titled('Official Jenkins Docker image', '2.462.1')],
+    ['acme/files:latest', titled('Fedora', '41')],
+    ['acme/files:latest', { ...labelled('41'), 'org.opencontainers.image.name': 'fedora' }],
+  ])('of %s, whose title is of another program, is the digest', (image, labels) => {
+    expect(versionOf({ labels, image, digest })).toBe('0123456789ab');
+  });
+
+  test.each([
+    ['bitnami/redis:latest', titled('redis', '7.4.0'), '7.4.0'],
+    ['jenkins/jenkins:lts', titled('Official Jenkins Docker image', '2.462.1'), '2.462.1'],
+    ['pihole/pihole:latest', titled('docker-pi-hole', '2024.07.0'), '2024.07.0'],
+    ['acme/shop:latest', titled('My shop on nginx', '1.2.0'), '1.2.0'],
+    ['bitnami/postgresql:latest', titled('postgresql', '17.0.0'), '17.0.0'],
+    ['acme/postgres:latest', titled('postgresql', '17.0.0'), '17.0.0'],
+  ])('of %s, whose title is its own, is the label', (image, labels, expected) => {
+    expect(versionOf({ labels, image, digest })).toBe(expected);
+  });
+
   test.each([
     ['ubuntu:latest', from('ubuntu', '22.04'), '22.04'],
     ['ubuntu:22.04', from('ubuntu', '22.04'), '22.04'],

@@ -37,6 +37,7 @@ export function versionOf({ labels, image, digest, isBuiltHere = false }: Versio
  */
 export function areInherited(labels: Labels | undefined, reference: ImageReference | undefined): boolean {
   if (namesAnother(labelOf(labels, nameLabel)?.trim() ?? '', reference)) return true;
+  if (titleLabels.some((label) => isTitleOfBase(labelOf(labels, label)?.trim() ?? '', reference))) return true;
   const [version, tag] = [labelledVersion(labels), reference?.tag];
   return version !== undefined && tag !== undefined && isVersion(tag) && !agree(version, tag);
 }
@@ -91,9 +92,10 @@ export function changeBetween(from: string, to: string): VersionChange | undefin
 /** https://github.com/opencontainers/image-spec/blob/main/annotations.md#pre-defined-annotation-keys */
 const versionLabel = 'org.opencontainers.image.version';
 const nameLabel = 'org.opencontainers.image.ref.name';
+const titleLabels: readonly string[] = ['org.opencontainers.image.title', 'org.opencontainers.image.name'];
 
 /** The labels of an image that this module reads. */
-export const versionLabels: readonly string[] = [versionLabel, nameLabel];
+export const versionLabels: readonly string[] = [versionLabel, nameLabel, ...titleLabels];
 
 /** At most 100 printable characters. Undefined without one. */
 function labelledVersion(labels: Labels | undefined): string | undefined {
@@ -122,6 +124,15 @@ const branches: ReadonlySet<string> = new Set(
 );
 
 const commit = /^(?:sha-)?[0-9a-f]{7,64}$/;
+
+/** Titles are free text, so only those of common bases count, in images whose repository does not name them. */
+function isTitleOfBase(title: string, reference: ImageReference | undefined): boolean {
+  const [, name = ''] = baseTitle.exec(title.toLowerCase().slice(0, maxVersion)) ?? [];
+  return name !== '' && reference?.repository.includes(name.replace(/ql$/, '')) === false;
+}
+
+const baseTitle =
+  /^(?:the )?(?:official )?(alpine|debian|ubuntu|fedora|centos|rockylinux|almalinux|nginx|redis|valkey|postgresql|postgres|mysql|mariadb|mongodb|rabbitmq|kafka|elasticsearch|php|python|node|java|tomcat|jenkins|grafana|wordpress)(?: (?:docker |container |base )*image)?$/;
 
 /** Whether the first two numbers are equal, as far as both have them. */
 function agree(version: string, tag: string): boolean {
