@@ -4,6 +4,7 @@ import { wantedPlaces, beginUpdate, revert } from './orchestrator.ts';
 import {
   hasEnded,
   monitorMs,
+  nsToMs,
   tasksOf,
   type SandboxService,
   type SandboxServiceSpec,
@@ -126,6 +127,7 @@ export function viewService(
     order: spec.UpdateConfig?.Order === 'start-first' ? 'start-first' : 'stop-first',
     failureAction: failureAction(spec.UpdateConfig?.FailureAction),
     monitorMs: monitorMs(spec.UpdateConfig),
+    pauseMs: nsToMs(spec.UpdateConfig?.Delay, 0) + 10_000,
     hasHostPorts: (spec.EndpointSpec?.Ports ?? []).some(({ PublishMode }) => PublishMode === 'host'),
     constraints: Placement?.Constraints ?? [],
     platforms: Placement?.Platforms?.map(({ OS, Architecture }) =>

@@ -95,7 +95,7 @@ export function createApplication(
   const repairsAside = createBackgroundRepairs(world);
   const news = createRepairNews({ clock, isUnderWay: (names) => repairsAside.whyNotNow(names) !== undefined });
   const background = follow.isService === true ? { repairs: repairsAside, onEnd: tellRepaired } : undefined;
-  const recoverServices = createServiceRecovery(outside, settings);
+  const recoverServices = createServiceRecovery(outside, settings, background);
   const composeKeeper = createComposeKeeper(outside, memory.composeRecords);
   const whyHeldNow = createFinalHoldCheck({ store: decisionStore, holdBack, clock });
   const update = createUpdate({

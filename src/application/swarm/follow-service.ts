@@ -21,6 +21,7 @@ import {
 } from '../../domain/swarm/decide-service.ts';
 import type { RecoveredTransaction } from '../../domain/run/event.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
+import type { RecoveryOrder } from '../recovery/recover.ts';
 import { listServices, type ServiceListing } from '../engine/listing.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
 
@@ -156,7 +157,11 @@ export function limitsOf(service: SwarmService, settings: ServiceSettings): Serv
   const { labelSettings } = readLabels(summaryOfService(service).labels, {});
   const { healthWindowMs, healthTimeoutMs, pullTimeoutMs } = effectiveSettings(settings, labelSettings);
   const windowMs = Math.max(service.monitorMs, healthWindowMs);
-  return { windowMs, proofMs: windowMs + (healthTimeoutMs ?? defaultTimeoutMs), stallMs: pullTimeoutMs };
+  return {
+    windowMs,
+    proofMs: windowMs + (healthTimeoutMs ?? defaultTimeoutMs),
+    stallMs: pullTimeoutMs + service.pauseMs + service.monitorMs + (healthTimeoutMs ?? 0),
+  };
 }
 
 /** The swarm counts a task as running once its HEALTHCHECK has passed, so most of the wait is over then. */
@@ -167,9 +172,14 @@ export type RecoverServices = (signal?: AbortSignal) => Promise<readonly Recover
 
 /**
  * Reads the state of each update. With several instances of Upkeep, the first one acts: the swarm accepts only one
- * change per version of a service.
+ * change per version of a service. With `background`, an update that the swarm has not ended is followed there, so that
+ * other updates need not wait for it.
  */
-export function createServiceRecovery(outside: Outside, settings: ServiceSettings): RecoverServices {
+export function createServiceRecovery(
+  outside: Outside,
+  settings: ServiceSettings,
+  background: RecoveryOrder['background'],
+): RecoverServices {
   /** Updates whose end this process has seen. */
   const ended = new Set<string>();
 
@@ -178,30 +188,62 @@ export function createServiceRecovery(outside: Outside, settings: ServiceSetting
     ended.add(id);
   }
 
+  const isFollowed = ({ name }: SwarmService) => background?.repairs.whyNotNow([name]) !== undefined;
+
+  /** Undefined if nothing of the update was left to do. */
+  async function repair(
+    world: World & Outside,
+    { service, update }: OpenUpdate,
+    signal: AbortSignal | undefined,
+  ): Promise<RecoveredTransaction | undefined> {
+    if (await isProven(world, settings, { service, update }, signal)) {
+      noteEnd(update.id);
+      return undefined;
+    }
+    const follow = async (onWait?: () => void, until?: AbortSignal) => {
+      const end = await followOpen(world, settings, { service, update }, { onWait, signal: until });
+      if (end.outcome !== 'deferred') noteEnd(update.id);
+      return asTransaction(service, end);
+    };
+    if (background === undefined || background.repairs.isFull()) return follow(undefined, signal);
+    const begun = await background.repairs.begin(
+      [service.name],
+      (parts) =>
+        follow(parts.onWait, parts.signal).catch((error: unknown) =>
+          asTransaction(service, { outcome: 'unknown', reason: describeError(error) }),
+        ),
+      (result) => result !== 'handed over' && background.onEnd(result),
+      signal,
+    );
+    if (begun === 'handed over') return undefined;
+    return begun ?? { ...asTransaction(service, { outcome: 'deferred', reason: goesOn }), isUnderWay: true };
+  }
+
   return async (signal) => {
     const { swarm, clock } = outside;
     const listing = swarm && (await listServices(outside, signal));
     if (swarm === undefined || listing === undefined) return [];
+    const world = { ...outside, swarm };
     const open = listing.services.flatMap((service) => {
       const update = openUpdate(service, clock.nowMs());
       const isOver = update === undefined || ended.has(update.id) || isKnownToFail(service, update, listing.failures);
-      return isOver ? [] : [{ service, update }];
+      return isOver || isFollowed(service) ? [] : [{ service, update }];
     });
-    const settled = await mapConcurrently(open, settings.updateConcurrency, async ({ service, update }) => {
-      const end = await settle({ ...outside, swarm }, settings, service, update, signal);
-      if (end === 'proven' || end.outcome !== 'deferred') noteEnd(update.id);
-      return end === 'proven' ? [] : [asTransaction(service, end)];
-    });
-    const rolledBack = (await rememberRolledBack({ ...outside, swarm }, listing, signal)).filter(
-      ({ service, image }) => !ended.has(`${service.id} ${image}`),
+    const repaired = await mapConcurrently(open, settings.updateConcurrency, (one) => repair(world, one, signal));
+    const rolledBack = (await rememberRolledBack(world, listing, signal)).filter(
+      ({ service, image }) => !ended.has(`${service.id} ${image}`) && !isFollowed(service),
     );
     for (const { service, image } of rolledBack) noteEnd(`${service.id} ${image}`);
     const undone = rolledBack.map(({ service, fault }) =>
       asTransaction(service, { outcome: 'rolled_back', reason: fault.reason }),
     );
-    return [...settled.flat(), ...undone];
+    return [...repaired.filter((one) => one !== undefined), ...undone];
   };
 }
+
+type OpenUpdate = { readonly service: SwarmService; readonly update: ServiceUpdate };
+
+const goesOn = 'the swarm still updates it; others can be updated meanwhile';
 
 const maxRemembered = 10_000;
 
@@ -214,26 +256,32 @@ function isKnownToFail(
   return image === from && failures.some(({ serviceId, digest }) => serviceId === id && digest === digestIn(to));
 }
 
-async function settle(
-  outside: Omit<Outside, 'swarm'> & { readonly swarm: Swarm },
+/** Whether the new version has run for so long that there is nothing left to watch. */
+async function isProven(
+  { swarm, engine }: World & Pick<Outside, 'engine'>,
   settings: ServiceSettings,
-  service: SwarmService,
-  update: ServiceUpdate,
+  { service, update }: OpenUpdate,
   signal: AbortSignal | undefined,
-): Promise<ServiceEnd | 'proven'> {
-  const { swarm, clock } = outside;
+): Promise<boolean> {
+  if (service.update?.state !== 'completed' || service.image !== update.to) return false;
+  const [{ tasks, nodes }, { nowMs }] = await Promise.all([
+    readService(swarm, service.id, signal),
+    engine.info(signal),
+  ]);
+  return isLongProven(service, tasks, nodes, { nowMs, windowMs: limitsOf(service, settings).windowMs });
+}
+
+async function followOpen(
+  world: World,
+  settings: ServiceSettings,
+  { service, update }: OpenUpdate,
+  { signal, onWait }: { readonly signal: AbortSignal | undefined; readonly onWait: (() => void) | undefined },
+): Promise<ServiceEnd> {
   const limits = limitsOf(service, settings);
-  const { tasks, nodes } = await readService(swarm, service.id, signal);
-  const isForward = service.image === update.to;
-  const isWell = service.update?.state === 'completed' && isForward;
-  if (isWell) {
-    const { nowMs } = await outside.engine.info(signal);
-    if (isLongProven(service, tasks, nodes, { nowMs, windowMs: limits.windowMs })) return 'proven';
-  }
-  const watch = { ...beginWatch({ update: undefined }, [], clock.monotonicMs()), isBegun: true };
-  const end = await followService(outside, { update, watch, limits }, signal);
+  const watch = { ...beginWatch({ update: undefined }, [], world.clock.monotonicMs()), isBegun: true };
+  const end = await followService(world, { update, watch, limits, ...(onWait && { onWait }) }, signal);
   if (end.outcome === 'rolled_back' || end.outcome === 'failed')
-    await rememberFailure(outside, { id: service.id, name: service.name, image: update.to }, end);
+    await rememberFailure(world, { id: service.id, name: service.name, image: update.to }, end);
   return end;
 }
 

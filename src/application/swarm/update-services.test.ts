@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { behaviours, type Behaviour } from '../../../sandbox/base/behaviour.ts';
 import { amd64 } from '../../../sandbox/registry/registry-store.ts';
 import type { SandboxServiceSpec } from '../../../sandbox/swarm/swarm-world.ts';
@@ -145,6 +145,79 @@ test('a version that the swarm took back with nobody there is remembered, until 
   store.publish('swarm/web:1', { version: '3', behaviour: behaviours.good });
   expect((await update(scene)).outcomes).toEqual({ web: 'updated' });
   expect(await swarm.failures()).toEqual([]);
+});
+
+test.each([
+  ['a pause of half an hour between its tasks', { Delay: 1800e9 }],
+  ['a watch of an hour over each task', { Monitor: 3600e9 }],
+])('a service with %s is no update that has stalled', async (_, config) => {
+  const scene = createSandboxScene({ swarmNodes: 3 });
+  await deploy(scene, 'web', { edit: (spec) => (spec.UpdateConfig = { ...spec.UpdateConfig, ...config }) });
+  expect((await update(scene)).outcomes).toEqual({ web: 'updated' });
+});
+
+describe('a service of Upkeep that finds an interrupted update of a swarm service', () => {
+  /** The update of "web" has begun, and its window lasts an hour. The tag of "api" has moved too. */
+  async function interrupted(next = behaviours.good) {
+    const scene = createSandboxScene({ swarmNodes: 3 });
+    const id = await deploy(scene, 'web', {
+      next,
+      edit: (spec) => (spec.UpdateConfig = { ...spec.UpdateConfig, Monitor: 3600e9 }),
+    });
+    const stop = new AbortController();
+    const first = createApplication(scene.startProcess().outside, { ...defaultSettings, swarm: true });
+    first.subscribe(({ kind }) => kind === 'phase_entered' && stop.abort());
+    const order = { trigger: 'command', images: [], containers: [] } as const;
+    await first.update(order, stop.signal);
+    await deploy(scene, 'api');
+    const application = createApplication(
+      scene.startProcess().outside,
+      { ...defaultSettings, swarm: true },
+      {},
+      { isService: true },
+    );
+    const settled: unknown[] = [];
+    application.subscribe((event) => event.kind === 'earlier_updates_settled' && settled.push(...event.transactions));
+    return { scene, id, application, order, settled };
+  }
+
+  test('updates others meanwhile, and that one not, and tells its end once', async () => {
+    const { scene, application, order, settled } = await interrupted();
+    const { transactions } = await application.recover();
+    expect(transactions).toMatchObject([{ containers: ['web'], kind: 'service', result: 'left', isUnderWay: true }]);
+    expect((await application.recover()).transactions).toEqual([]);
+    scene.registry.store.publish('swarm/web:1', { version: '3', behaviour: behaviours.good });
+    const { containers } = await application.update(order);
+    expect(Object.fromEntries(containers.map(({ name, outcome, reason }) => [name, `${outcome} ${reason}`]))).toEqual({
+      web: 'deferred an interrupted update of "web" is being repaired',
+      api: 'updated ',
+    });
+    expect(settled).toEqual([]);
+    await scene.clock.sleep(2 * 3_600_000);
+    expect(settled).toMatchObject([{ containers: ['web'], kind: 'service', result: 'finished' }]);
+    expect((await application.update(order)).containers.find(({ name }) => name === 'web')?.outcome).toBe('updated');
+    await application.close();
+  });
+
+  test('leaves it to the next start when it is closed', async () => {
+    const { scene, application } = await interrupted();
+    await application.recover();
+    await application.close();
+    const next = createApplication(scene.startProcess().outside, { ...defaultSettings, swarm: true });
+    expect((await next.recover()).transactions).toMatchObject([{ containers: ['web'], result: 'finished' }]);
+  });
+
+  test('reports one end, if the swarm takes the new version back', async () => {
+    const { scene, application, settled } = await interrupted(behaviours.crashesAtStart);
+    await application.recover();
+    for (let minutes = 0; minutes < 5; minutes += 1) {
+      await scene.clock.sleep(60_000);
+      await application.recover();
+    }
+    expect(settled).toMatchObject([{ containers: ['web'], kind: 'service', result: 'undone' }]);
+    expect((await scene.sandbox.swarm.failures()).length).toBe(1);
+    await application.close();
+  });
 });
 
 test('a repair is told to the targets that the label of the service names', async () => {

@@ -41,6 +41,8 @@ export type SwarmService = {
   readonly failureAction: 'pause' | 'continue' | 'rollback';
   /** The time for which the swarm's updater watches a new task. */
   readonly monitorMs: number;
+  /** The time that its spec allows between two changes of its tasks: delay, stop, and start until its HEALTHCHECK passes. */
+  readonly pauseMs: number;
   /** It publishes a port on the node itself, so each node runs at most one of its tasks. */
   readonly hasHostPorts: boolean;
   /** `node.role==worker`, as in the spec. */

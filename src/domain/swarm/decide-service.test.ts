@@ -90,6 +90,7 @@ function serviceOf(drawn: {
     order: 'stop-first',
     failureAction: 'pause',
     monitorMs: 5000,
+    pauseMs: 10_000,
     hasHostPorts: false,
     constraints: [],
     platforms: undefined,

@@ -161,6 +161,7 @@ function readService(raw: string, span: Span, value: unknown): SwarmService | un
     count: readCount(ServiceStatus),
     update: readUpdate(fields(UpdateStatus)),
     ...readUpdateConfig(fields(UpdateConfig)),
+    pauseMs: readPauseMs(fields(UpdateConfig), fields(ContainerSpec)),
     hasHostPorts: arrayOf(fields(EndpointSpec)['Ports']).some((port) => text(fields(port)['PublishMode']) === 'host'),
     constraints: texts(Constraints),
     platforms: Array.isArray(Platforms) ? Platforms.map(readPlatform) : undefined,
@@ -226,6 +227,14 @@ function readUpdateConfig({
 
 /** https://github.com/moby/swarmkit/blob/master/manager/orchestrator/update/updater.go */
 const defaultMonitorMs = 5000;
+
+/** Durations in nanoseconds: https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Service/operation/ServiceInspect */
+function readPauseMs({ Delay }: JsonObject, { StopGracePeriod, Healthcheck }: JsonObject): number {
+  const { StartPeriod, Interval, Timeout, Retries } = fields(Healthcheck);
+  const tries = (count(Retries) || 3) * (count(Interval || 30e9) + count(Timeout || 30e9));
+  const startNs = Healthcheck === undefined ? 0 : count(StartPeriod) + tries;
+  return (count(Delay) + count(StopGracePeriod || 10e9) + startNs) / 1e6;
+}
 
 /** An answer as text that is valid JSON. */
 type RawAnswer = { readonly text: string; readonly value: unknown };
