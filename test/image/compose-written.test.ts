@@ -205,7 +205,7 @@ describeInLab('a compose file after an update to another tag', (lab) => {
     expect(after.mtimeMs).toBeGreaterThan(before.mtimeMs);
   });
 
-  test('is left while an editor has it open, and written at the next run', async () => {
+  test('set-up compose file is written: it is left while an editor has it open, and written at the next run', async () => {
     const { read, update, folder } = await shop({ 'compose.yaml': oneService() });
     const text = await read();
     await writeFile(join(folder, '.compose.yaml.swp'), '');

@@ -114,7 +114,7 @@ v2.0.0 BREAKING
   );
 
   test(
-    'a dead forge delays no check and no update of a service, which tells what it reads',
+    'set-up forge that is dead or limits: it delays no check and no update of a service, which tells what it reads',
     { timeout: 120_000 },
     async () => {
       await stale('web', versions('https://git.acme.example/acme/web'));
