@@ -12,15 +12,14 @@ import { outcomeKinds, updatePhases } from '../src/domain/run/session.ts';
 import { sentence, words } from '../src/domain/text/words.ts';
 import { explain } from '../src/interfaces/dashboard/state/display/explain.ts';
 
-/** The rows of docs/words.md with their API values, such as `hold: approval`. */
+/** The words of docs/words.md, their meaning and their API values, such as `hold: approval`. */
 const glossary = readFileSync(new URL('../docs/words.md', import.meta.url), 'utf8')
   .split('\n')
   .flatMap((line) => {
-    const [, word = '', meaning = '', where = ''] =
-      line.split(' | ').length < 3 ? [] : ['', ...line.slice(2).split(' | ')];
-    return word === 'word' || word === ''
+    const [, word, meaning = '', values = ''] = /^- \*\*(.+?):\*\* (.+?\.)((?: `\w+: [^`]+`,?)*)$/.exec(line) ?? [];
+    return word === undefined
       ? []
-      : [{ word, meaning, values: [...where.matchAll(/`(\w+: [^`]+)`/g)].map(([, one]) => one) }];
+      : [{ word, meaning, values: [...values.matchAll(/`([^`]+)`/g)].map(([, one]) => one) }];
   });
 
 const tables = {
