@@ -101,6 +101,19 @@ describe('which containers', () => {
     ['?cont=web', 'did you mean "container"?'],
     ['?service[]=web', 'did you mean "container"?'],
     ['?time-out=5s', 'did you mean "timeout"?'],
+    ['?serviceName=web', 'did you mean "container"?'],
+    ['?stack-name=shop', 'did you mean "container"?'],
+    ['?compose_project=shop', 'did you mean "container"?'],
+    ['?ctr=web', 'did you mean "container"?'],
+    ['?c=web', 'did you mean "container"?'],
+    ['?query=web', 'did you mean "container"?'],
+    ['?match=web.*', 'did you mean "container"?'],
+    ['?limit=1', 'did you mean "container"?'],
+    ['?tagName=1.27', 'did you mean "image"?'],
+    ['?registry=ghcr.io', 'did you mean "image"?'],
+    ['?digest=sha256:0', 'did you mean "image"?'],
+    ['?machine_id=nas', 'did you mean "engine"?'],
+    ['?dockerHost=nas', 'did you mean "container"?'],
   ])('%s is refused, because otherwise all would be updated', async (query, hint) => {
     for (const path of ['/v1/update', '/v1/check']) {
       const reply = await scene.ask(`${path}${query}`, { method: 'POST' });
@@ -144,6 +157,26 @@ describe('a request that is not understood updates nothing', () => {
         expect(reply.json().error).toContain(`did you mean "${name}"?`);
       }),
     );
+    expect(scene.service.asked).toEqual([]);
+  });
+
+  test.each(['foo=bar', 'verbose=false', 'request_id=7', 'force=true', 'pull=1', 'ts=0', '_=17', 'source=cron'])(
+    '?%s narrows nothing, and is named in a warning',
+    async (query) => {
+      const reply = await update(`?${query}`);
+      expect([reply.status, reply.headers['x-upkeep-warning']]).toEqual([200, expect.stringContaining('ignored')]);
+    },
+  );
+
+  test.each([
+    ...['apply=false', 'execute=0', 'confirm=no', 'pull=off', 'restart=False', 'dry=1', 'dr=1', 'diff', 'fake=true'],
+    ...['validate', 'skip_update=1', 'dontUpdate', 'mode=dry-run', 'action=check', 'preview_only=1', 'safe=1'],
+  ])('?%s is refused, because less than an update was meant', async (query) => {
+    const reply = await update(`?${query}`);
+    expect([reply.status, reply.json().error]).toEqual([
+      400,
+      expect.stringMatching(/did you mean "(dry_run|container)"/),
+    ]);
     expect(scene.service.asked).toEqual([]);
   });
 

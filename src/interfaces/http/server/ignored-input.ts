@@ -55,7 +55,7 @@ function ignoredParameters({ path, methods, query: own, access }: Route, raw: Ra
   if (access === 'events token') return unknown.filter((name) => name !== 'access_token');
   const isChanging = methods.some((method) => method !== 'GET');
   for (const name of isChanging ? unknown : []) {
-    const right = meantBy(name, Object.keys(own));
+    const right = meantBy(name, raw[name], Object.keys(own));
     if (right !== undefined)
       throw new HttpError(400, `unknown query parameter ${quoted(name, maxShown)}: did you mean "${right}"?`);
   }
@@ -75,15 +75,29 @@ const maxNames = 5;
 const maxShown = 40;
 
 /** The parameter that a name of another program, or a misspelt one, most likely stands for. */
-function meantBy(name: string, own: readonly string[]): string | undefined {
+function meantBy(name: string, value: RawQuery[string], own: readonly string[]): string | undefined {
   const typed = plain(name);
   const parameters = own.map((each) => ({ name: each, plain: plain(each) }));
   const same = parameters.find((each) => each.plain === typed);
   if (same !== undefined) return same.name;
-  const alias = Object.entries(aliases).find(([right, names]) => own.includes(right) && names.has(typed));
-  if (alias !== undefined) return alias[0];
+  const parts = wordsIn(name);
+  for (const isMeant of [
+    (names: ReadonlySet<string>) => names.has(typed),
+    (names: ReadonlySet<string>) => parts.some((part) => part.length >= 3 && names.has(part)),
+  ]) {
+    const alias = Object.entries(aliases).find(([right, names]) => own.includes(right) && isMeant(names));
+    if (alias !== undefined) return alias[0];
+  }
   const similar = parameters.find((each) => isSimilar(typed, each.plain));
-  return similar?.name;
+  if (similar !== undefined) return similar.name;
+  const isAction = actions.has(typed) && [value].flat().some((one) => refusals.test(one?.trim() ?? ''));
+  return isAction && own.includes('dry_run') ? 'dry_run' : undefined;
+}
+
+/** `serviceName`, `service-name` and `service.name` have the word `service`. `name` alone says nothing of what it names. */
+function wordsIn(name: string): readonly string[] {
+  const words = name.slice(0, maxCompared).split(/[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u);
+  return words.map((word) => word.toLowerCase()).filter((word) => word !== 'name' && word !== 'names');
 }
 
 /** `Dry-Run`, `dry.run`, `dryRun[]` and `DRY_RUN` are the same name. */
@@ -111,17 +125,31 @@ function isSimilar(typed: string, right: string): boolean {
  * request, by the parameter that does it here.
  */
 const aliases: Readonly<Record<string, ReadonlySet<string>>> = {
-  image: words('img imgs newimagename oldimagename repository repositories repo repos tag tags reference'),
-  container: words(
-    'name names id ids cid service services hostname hostnames host target targets only filter filters include',
-    'includes exclude excludes except skip app apps project projects stack stacks pod scope label labels selector',
+  image: words(
+    'i img imgs newimagename oldimagename repository repositories repo repos tag tags reference ref registry digest',
+    'digests version versions',
   ),
-  engine: words('node nodes agent agents server servers environment environments endpoint endpoints'),
+  engine: words('node nodes agent agents server servers environment environments endpoint endpoints machine machines'),
   dry_run: words(
-    'preview plan planonly simulate simulation noop whatif pretend rehearse rehearsal test testrun checkonly check',
-    'monitoronly monitor noupdate readonly pullonly nopull norestart',
+    'dry dr preview plan planonly simulate simulation sim noop whatif pretend rehearse rehearsal test testrun checkonly',
+    'check monitoronly monitor noupdate readonly pullonly nopull norestart nostart listonly fake mock diff compare show',
+    'print estimate validate validation verify prepare safe dont dontupdate skipupdate mode action method command cmd',
+  ),
+  container: words(
+    'c n q s ctr cnt name names id ids cid service services hostname hostnames host target targets only filter filters',
+    'include includes exclude excludes except skip app apps project projects stack stacks compose pod scope label labels',
+    'selector select selected selection subset query search match pattern regex regexp where which group groups',
+    'namespace unit units workload deployment job object item items entity resource instance instances vm uuid limit max',
+    'count first list',
   ),
 };
+
+/** Words for an update, which with a negative value ask for none. */
+const actions = words(
+  'apply confirm confirmed execute run do update commit install deploy pull restart recreate real go',
+);
+
+const refusals = /^(?:false|f|0|no?|off|none|never)$/i;
 
 function words(...lines: readonly string[]): ReadonlySet<string> {
   return new Set(lines.join(' ').split(' '));
