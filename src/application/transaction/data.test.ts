@@ -66,6 +66,19 @@ describe('an update that copies data', () => {
     expect(worldOf(scene)).toEqual({ names: ['web'], running: ['web'], volumes: { kept: 'of v1' } });
   });
 
+  test('of a group counts its one copy once', async () => {
+    const scene = await setScene(bad);
+    const HostConfig = { NetworkMode: 'container:web', Binds: ['kept:/data'] };
+    scene.sandbox.control.runContainer('app', { Image: image, HostConfig });
+    const { outside } = scene.startProcess();
+    const request = { trigger: 'command', images: [], containers: [] } as const;
+    const { containers } = await scene.clock.run(() => createApplication(outside, settings).update(request));
+    const copies = containers.map(({ name, data, sharesCopy }) => [name, data?.bytes, sharesCopy]);
+    expect(copies).toHaveLength(2);
+    expect(copies).toContainEqual(['web', 1_000_000, undefined]);
+    expect(copies).toContainEqual(['app', 1_000_000, true]);
+  });
+
   test('goes back on a disk that the new version has filled', async () => {
     const scene = await setScene(bad);
     const full = atStart(() => scene.sandbox.control.fillDisk());

@@ -74,7 +74,8 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
   const log = result.logs.get(id);
   const facts = result.facts?.members[index];
   const data = dataOutcomeOf(result, { facts, atMs: Date.parse(result.startedAt.get(id) ?? '') });
-  const base = { ...describeMember(member), newImageId: member.image.id, ...defined({ log, data }) };
+  const sharesCopy = index > 0 && facts?.data !== undefined ? (true as const) : undefined;
+  const base = { ...describeMember(member), newImageId: member.image.id, ...defined({ log, data, sharesCopy }) };
   const failed = (why: string): ContainerOutcome => ({
     ...base,
     outcome: 'failed',

@@ -172,6 +172,16 @@ describe('otherWriter()', () => {
     expect(writerOf({ other })).toBe(expected);
   });
 
+  test('is one that has the folder of a volume of which a part is copied', () => {
+    const part = volume('data', '/data', { Source: '/var/lib/docker/volumes/data/_data' });
+    const Mounts = [{ Type: 'volume', Source: 'data', Target: '/data', VolumeOptions: { Subpath: 'a/b' } }];
+    const own: ContainerParts = { mounts: [part], host: { Mounts } };
+    const other = (folder: string) => ({ other: { mounts: [bind(folder, '/x')] } });
+    expect(writerOf(other('/var/lib/docker/volumes/data'), own)).toBe('other: volume "data" ("a/b")');
+    expect(writerOf(other('/var/lib/docker/volumes/data/_data/a'), own)).toBe('other: volume "data" ("a/b")');
+    expect(writerOf(other('/var/lib/docker/volumes'), own)).toBeUndefined();
+  });
+
   test('counts unless both say that their data are shared, and an image cannot say so', () => {
     const other = { mounts: [volume('data', '/x')], labels: shared };
     expect(writerOf({ other }, { labels: shared })).toBeUndefined();

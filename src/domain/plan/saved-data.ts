@@ -176,5 +176,7 @@ function writesTo(mount: MountPoint, { mount: { Type, Source }, source }: DataIt
   if (source === '' || other === '/') return false;
   if (isWithin(other, source)) return true;
   const isAbove = isWithin(source, other);
-  return isAbove && (Type === 'bind' || other === folderOf(source));
+  // The folder of a volume, also of one of which only a part is copied.
+  const isOfVolume = other === folderOf(source) || `${other}/`.includes(`/${String(Source)}/`);
+  return isAbove && (Type === 'bind' || isOfVolume);
 }

@@ -68,6 +68,8 @@ export type ContainerOutcome = {
   readonly stoppingMs?: number;
   /** The data that its update has copied. Undefined: none. */
   readonly data?: DataOutcome;
+  /** A group has one copy of its data: the outcome of its first container counts for all. */
+  readonly sharesCopy?: true;
   /** The last log lines of a successor that failed, from `logTail`. */
   readonly log?: string;
   /** The time in each phase. Undefined when nothing was begun. */

@@ -114,6 +114,21 @@ describe('createMetrics()', () => {
     ]);
   });
 
+  test('counts the one copy of a group once', async () => {
+    const metrics = scene();
+    const data = { bytes: 5000, files: 3, isRestored: true };
+    const phases = { 'saving data': 500, 'restoring data': 700 };
+    for (const sharesCopy of [undefined, true, true] as const) {
+      const one = { ...outcome('rolled_back', 1500), data, phases, ...(sharesCopy && { sharesCopy }) };
+      metrics.record({ kind: 'update_failed', runId: 'r', outcome: one, atMs: 0 });
+    }
+    expect(await valueOf(metrics, 'upkeep_rollbacks_total')).toBe(3);
+    expect(await valueOf(metrics, 'upkeep_data_copied_bytes_total')).toBe(5000);
+    expect(await valueOf(metrics, 'upkeep_data_restored_bytes_total')).toBe(5000);
+    expect(await valueOf(metrics, 'upkeep_data_copy_seconds_count')).toBe(1);
+    expect(await valueOf(metrics, 'upkeep_data_restore_seconds_sum')).toBe(0.7);
+  });
+
   test('counts compose files by what became of them', async () => {
     const metrics = scene();
     const file = { kind: 'compose_file', container: 'web', atMs: 0 } as const;

@@ -140,12 +140,13 @@ export function createMetrics(parts: MetricsParts): Metrics {
       case 'update_completed':
       case 'update_failed':
       case 'update_deferred': {
-        const { downtimeMs, outcome, phases, data } = event.outcome;
+        const { downtimeMs, outcome, phases, data, sharesCopy } = event.outcome;
         endPull(`${event.runId} ${fleetKeyOf(event.engine, event.outcome)}`);
         if (downtimeMs !== undefined) downtime.observe(downtimeMs / 1000);
         const healthMs = phases?.['checking health'];
         if (healthMs !== undefined) healthTime.observe(healthMs / 1000);
         if (outcome === 'rolled_back') rollbacks.inc();
+        if (sharesCopy) break;
         if (data !== undefined) copiedBytes.inc(data.bytes);
         if (data?.isRestored === true) restoredBytes.inc(data.bytes);
         const [savingMs, restoringMs] = [phases?.['saving data'], phases?.['restoring data']];

@@ -297,6 +297,7 @@ describe('update() with --dry-run', () => {
       '  db: it is removed by the engine when it stops (--rm)',
       '',
       'Nothing was changed',
+      'The size of the data is measured with --verify',
       '',
     ]);
   });

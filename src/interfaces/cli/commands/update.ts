@@ -44,7 +44,12 @@ async function showPlan({ application, settings, terminal, signal }: CommandCont
   const answer = await application.plan(requestOf(settings, application), signal);
   refuseUnmatched(answer.report, 'update');
   if (settings.output.json) printDocument(terminal, planDocument(answer));
-  else printLines(terminal.out, planLines(answer, styleFor(terminal.out, settings)));
+  else {
+    const style = styleFor(terminal.out, settings);
+    const copies = answer.plan.transactions.some(({ members }) => members.some(({ data }) => data?.items.length));
+    const hint = copies ? [style.grey('The size of the data is measured with --verify')] : [];
+    printLines(terminal.out, [...planLines(answer, style), ...hint]);
+  }
   return worstCode(codesOfCheck(answer.report));
 }
 

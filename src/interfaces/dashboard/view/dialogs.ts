@@ -123,7 +123,9 @@ function planNodes(context: PageContext, plan: readonly PlannedStep[]): readonly
           bytes === 0 ? [] : [`about ${size(bytes)}`],
           'Everything keeps running meanwhile',
         ),
-      updates.map((one) => step(one.name, versions(context, one), capitalized(how(context, one, updates)))),
+      updates.map((one) =>
+        step(one.name, versions(context, one), [capitalized(how(context, one, updates)), dataWords(one)]),
+      ),
       restarts.map((one) => step(one.name, [h('span', { class: 'word is-held' }, 'restart')], restartWords(one))),
     ),
     skipped.length > 0 && leftOut(skipped),
@@ -141,13 +143,14 @@ function nothingNodes(plan: readonly PlannedStep[]): readonly Child[] {
 }
 
 /** A line of the plan. */
-function step(who: string, to: readonly Child[], how: string): HTMLElement {
+function step(who: string, to: readonly Child[], how: string | readonly string[]): HTMLElement {
+  const lines = [how].flat().filter(Boolean);
   return h(
     'li',
     {},
     h('span', { class: 'who' }, who),
     h('span', { class: 'to' }, ...to),
-    how !== '' && h('span', { class: 'how' }, how),
+    lines.map((line) => h('span', { class: 'how' }, line)),
   );
 }
 
@@ -179,6 +182,13 @@ function how({ fleet }: PageContext, { name, dependsOn }: PlannedStep, updates: 
   ]
     .filter(Boolean)
     .join(', ');
+}
+
+function dataWords({ data }: PlannedStep): string {
+  if (data === undefined) return '';
+  const saved =
+    data.saved.length === 0 ? 'None of its data is copied' : `Its data is copied: ${joinedWords(data.saved)}`;
+  return data.notSaved.length === 0 ? saved : `${saved}; not ${joinedWords(data.notSaved)}`;
 }
 
 function restartWords({ because, reason }: PlannedStep): string {

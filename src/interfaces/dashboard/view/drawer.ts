@@ -206,7 +206,7 @@ function pastSection(outcomes: readonly PastOutcome[], nowMs: number): Child {
 
 const maxPast = 20;
 
-function pastRow({ outcome, from, to, downtimeMs, reason, atMs }: PastOutcome, nowMs: number): HTMLElement {
+function pastRow({ outcome, from, to, downtimeMs, dataBytes, reason, atMs }: PastOutcome, nowMs: number): HTMLElement {
   const [sign, tone, word] = outcomeDisplay[outcome];
   const version =
     /^(?:updated|went_back)$/.test(outcome) && to !== ''
@@ -220,7 +220,11 @@ function pastRow({ outcome, from, to, downtimeMs, reason, atMs }: PastOutcome, n
     'div',
     { class: `past is-${tone}` },
     h('span', { class: 'c-mark' }, icon(sign)),
-    h('span', {}, `${word}${version}${back}${down}`),
+    h(
+      'span',
+      {},
+      `${word}${version}${back}${down}${dataBytes === undefined ? '' : `, ${size(dataBytes)} of data copied`}`,
+    ),
     h('span', { class: 'when' }, atMs === undefined ? '' : when(atMs, nowMs)),
     reason !== '' && h('p', { class: 'why' }, withNoBreakSpaces(capitalized(reason))),
   );

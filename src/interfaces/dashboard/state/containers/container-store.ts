@@ -245,6 +245,7 @@ function outcome({ name, version, latestVersion }: WatchedContainer, data: Json,
     downtimeMs: numberOf(data['downtime_ms']),
     phasesMs: {},
     log: textOf(data['log']),
+    dataBytes: undefined,
   };
 }
 

@@ -123,6 +123,21 @@ test('an answer that is no dry run is no plan', () => {
   expect(readPlan({ plan: [{ name: 'web', action: 'explode' }], dry_run: true })?.[0]?.action).toBe('skip');
 });
 
+test('a plan tells which data are copied, and why others are not; the history how large they were', () => {
+  const data = { saved: ['/data', '/config'], not_saved: [{ path: '/cache', reason: 'memory' }] };
+  const steps = readPlan({ dry_run: true, plan: [{ name: 'db', action: 'update', data }, { name: 'web' }] });
+  expect(steps?.map((step) => step.data)).toEqual([
+    { saved: ['/data', '/config'], notSaved: ['/cache (memory)'] },
+    undefined,
+  ]);
+  const containers = [
+    { name: 'db', outcome: 'updated', data: { bytes: 412, files: 3, restored: false } },
+    { name: 'web', outcome: 'updated' },
+  ];
+  const [run] = readHistory({ entries: [{ timestamp: '2026-11-20T04:00:00Z', containers }] });
+  expect(run?.containers.map(({ dataBytes }) => dataBytes)).toEqual([412, undefined]);
+});
+
 test('history is newest first, and has failures where a service lists no containers', () => {
   const runs = readHistory({
     entries: [

@@ -39,6 +39,8 @@ export type PastOutcome = {
   /** Milliseconds by name of the phase. */
   readonly phasesMs: Readonly<Record<string, number>>;
   readonly log: string;
+  /** The size of the data that it has copied. */
+  readonly dataBytes: number | undefined;
 };
 
 const outcomeKinds = [
@@ -87,5 +89,6 @@ export function readOutcome(json: Json): PastOutcome {
     downtimeMs: numberOf(json['downtime_ms']),
     phasesMs: numbersOf(json['phases_ms']),
     log: textOf(json['log']),
+    dataBytes: numberOf(objectOf(json['data'])['bytes']),
   };
 }

@@ -191,6 +191,8 @@ export type PlannedStep = {
   readonly because: string;
   readonly dependsOn: readonly string[];
   readonly reason: string;
+  /** Paths whose data are copied before it starts, and the others with their reasons. Undefined: no copy is asked for. */
+  readonly data: { readonly saved: readonly string[]; readonly notSaved: readonly string[] } | undefined;
 };
 
 /** Undefined if the answer is not a plan. Then an update may have begun. */
@@ -205,5 +207,11 @@ export function readPlan(document: unknown): readonly PlannedStep[] | undefined 
     because: textOf(step['because']),
     dependsOn: textsOf(step['depends_on']).map((name) => uniqueName(name, textOf(step['engine']), step['kind'])),
     reason: textOf(step['reason']),
+    data: step['data'] === undefined ? undefined : plannedData(objectOf(step['data'])),
   }));
+}
+
+function plannedData({ saved, not_saved: left }: Json): NonNullable<PlannedStep['data']> {
+  const notSaved = objectsOf(left).map(({ path, reason }) => `${textOf(path)} (${textOf(reason)})`);
+  return { saved: textsOf(saved), notSaved };
 }
