@@ -74,15 +74,21 @@ function sectionOf(group: OptionGroup): readonly string[] {
   const options = listed.filter((option) => option.group === group);
   const usual = usualCommands(options);
   const items = options
-    .filter(({ deprecated }) => deprecated === undefined)
+    .filter((option) => option.deprecated === undefined && !isOfOtherPrograms(option))
     .map((option) => `- ${nameCell(option)}${defaultNote(option)}: ${meaningCell(option, usual)}`);
   const old = options.filter(({ deprecated }) => deprecated !== undefined);
   return [
     `## ${optionGroups[group]}`,
     ...(explained[group] === undefined ? [] : [`See ${explained[group]}.`]),
     items.join('\n'),
+    ...leftOvers(options.filter(isOfOtherPrograms), () => 'read by other programs too'),
     ...leftOvers(old, ({ deprecated = '' }) => `deprecated, ${deprecated}`),
   ];
+}
+
+/** A variable that many programs read. The pages about a group explain those that people set for Upkeep. */
+function isOfOtherPrograms({ flag, env = [], plainEnv = [] }: Option): boolean {
+  return flag === undefined && env.length === 0 && plainEnv.length > 0;
 }
 
 /** The pages about the options of a group. */
@@ -140,10 +146,10 @@ function unusualVariables(option: Option): readonly string[] {
     .map(({ name }) => name);
 }
 
-/** Only options of few commands name them: the help of each command has all. */
+/** Only options of a single command name it: the help of each command has all. */
 function meaningCell(option: Option, usual: string): string {
   const { meaning, kind, example, commands } = option;
-  const named = commands.length > 2 || commandsOf(option) === usual ? '' : ` (${commands.join(', ')})`;
+  const named = commands.length > 1 || commandsOf(option) === usual ? '' : ` (${commands.join(', ')})`;
   const tells = kind === 'list' || kind === 'parsed' || kind === 'text';
   const tellsMore = /[=*^{%:]/.test(example) && !/^(?:\/|https?:)/.test(example) && !meaning.includes(example);
   const shown = tells && option.flag !== undefined && tellsMore;

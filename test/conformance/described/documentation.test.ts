@@ -32,6 +32,7 @@ test('the page names every endpoint, and has an example of many', async () => {
   const others = [
     '/livez',
     '/startupz',
+    '/v1/check',
     '/v1/config',
     '/v1/containers/details',
     '/v1/decisions/ID',
