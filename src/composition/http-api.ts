@@ -9,7 +9,7 @@ import {
 } from '../domain/settings/http-settings.ts';
 import type { CommandContext } from '../interfaces/cli/context/context.ts';
 import { messageWithoutPath, describeError, codeOf } from '../domain/text/errors.ts';
-import { tokensOf, type Command, type ProcessContext } from './process-context.ts';
+import { clientSecretOf, tokensOf, type Command, type ProcessContext } from './process-context.ts';
 import { lstat, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import type { Server } from 'node:http';
@@ -121,7 +121,7 @@ async function issuerOf(
   if (oidc === undefined || !groups.includes('dashboard')) return undefined;
   const { createIssuer } = await import('../adapters/oidc/issuer.ts');
   const trust = { tlsMinVersion, extraCa, systemTrust };
-  const clientSecret = () => tokensOf(oidc.clientSecret)[0];
+  const clientSecret = () => clientSecretOf(oidc.clientSecret);
   return createIssuer({ settings: oidc, clientSecret, clock, version, proxy, trust });
 }
 

@@ -4,7 +4,8 @@ import type { Terminal } from '../interfaces/cli/terminal/terminal.ts';
 import type { Configuration } from '../config/read/load.ts';
 import { setMaxListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { readTokens, type TokenSource } from '../domain/settings/http-settings.ts';
+import { codeOf, ServiceError } from '../domain/text/errors.ts';
+import { readClientSecret, readTokens, type TokenSource } from '../domain/settings/http-settings.ts';
 import type { Settings, StateSettings } from '../config/read/process-settings.ts';
 import type { VerificationKey } from '../domain/image/signature.ts';
 
@@ -48,7 +49,7 @@ export async function openProcessContext(
       settings.registry.repoPass,
       ...tokensOf(settings.http.token),
       ...tokensOf(settings.http.eventsToken),
-      ...tokensOf(settings.http.oidc?.clientSecret),
+      knownClientSecret(settings.http.oidc?.clientSecret),
       settings.remote.token,
       ...settings.notifications.urls.map((url) => url.replace(/^[^:/]*=/, '')),
       ...settings.notifications.legacySecrets,
@@ -97,6 +98,33 @@ export function tokensOf(source: TokenSource | undefined): readonly string[] {
   } catch {
     // The first start makes it later, and says what is wrong with it.
     return [];
+  }
+}
+
+/**
+ * The secret of this client at the issuer, read at each use. Undefined: a public client. Throws if its file cannot be
+ * used: without the secret the issuer would be asked as a public client.
+ */
+export function clientSecretOf(source: TokenSource | undefined): string | undefined {
+  if (source?.kind !== 'file') return source?.value;
+  let text: string;
+  try {
+    text = readFileSync(source.path, 'utf8');
+  } catch (cause) {
+    const why = codeOf(cause) === 'ENOENT' ? 'there is no such file' : 'it cannot be read';
+    throw new ServiceError('service-invalid', `Cannot use the file of --oidc-client-secret: ${why}`, { cause });
+  }
+  const read = readClientSecret(text);
+  if (read.kind === 'secret') return read.secret;
+  throw new ServiceError('service-invalid', `Cannot use the file of --oidc-client-secret: ${read.why}`);
+}
+
+/** For the log, which has nothing to hide while the file cannot be used. */
+function knownClientSecret(source: TokenSource | undefined): string | undefined {
+  try {
+    return clientSecretOf(source);
+  } catch {
+    return undefined;
   }
 }
 

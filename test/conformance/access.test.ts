@@ -242,12 +242,7 @@ describe.each(Object.entries(rules))('%s', (key, rule) => {
     const isAllowed =
       roles.indexOf(caller.role) >= roles.indexOf(needs) && !(caller.isLimited && rule.filter === 'refuses');
     expect([status === 401, status === 403]).toEqual([false, !isAllowed]);
-    if (caller.isLimited) expect(text).not.toContain('hidden-guest');
-    // Their own words come back in a refusal.
-    if (caller.isLimited)
-      expect(text.replaceAll('roll back \\"zz-hidden\\"', '').replaceAll('of \\"zz-hidden\\"', '')).not.toContain(
-        'hidden',
-      );
+    if (caller.isLimited) expect(text).not.toContain('hidden');
     return undefined;
   });
 });

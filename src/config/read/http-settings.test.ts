@@ -43,6 +43,43 @@ describe('people', () => {
     expect(found).toMatchObject({ clientSecret: { kind: 'file', path }, scopes: ['openid', 'profile', 'email'] });
   });
 
+  const secretFile = (text: string, mode = 0o600) => {
+    const path = join(folder, `client-secret-${(files += 1)}`);
+    writeFileSync(path, text, { mode });
+    return path;
+  };
+  let files = 0;
+  const withSecret = (path: string) => [...on, ...oidc, '--auth-admins', '@a.test', '--oidc-client-secret', path];
+
+  test.each([
+    ['without the end of the line', 'the-secret', 0o600],
+    ['with several ends of lines', '\n the-secret\r\n\n', 0o600],
+    ['with a colon, an equals sign and quotes inside', 'a:b=c"d"==', 0o600],
+    ['that begins with the sign of a comment', '#the-secret', 0o600],
+    ['that everybody may read, as Docker mounts secrets', 'the-secret\n', 0o644],
+  ])('a secret in a file %s is taken', (_, text, mode) => {
+    const path = secretFile(text, mode);
+    expect(httpOf(withSecret(path), {}).oidc).toMatchObject({ clientSecret: { kind: 'file', path } });
+  });
+
+  test.each([
+    ['a name before it', 'upkeep: SECRET\n', 'it has a space, a name or a second line beside the secret'],
+    ['a role behind it', 'upkeep: SECRET operator', 'it has a space, a name or a second line beside the secret'],
+    ['a second line', 'SECRET\nSECOND', 'it has a space, a name or a second line beside the secret'],
+    ['quotes', '"SECRET"\n', 'it has quotes around the secret'],
+    ['single quotes', "'SECRET'", 'it has quotes around the secret'],
+    ['nothing in it', ' \n', 'the file is empty'],
+  ])('a file of the secret with %s stops the start, and its content is not told', (_, text, why) => {
+    const faults = faultsOf(withSecret(secretFile(text)));
+    expect(faults).toContain(why);
+    expect(faults).toContain('--oidc-client-secret');
+    expect(faults).not.toContain('SECRET');
+  });
+
+  test.skipIf(process.getuid?.() === 0)('a file of the secret that may not be read stops the start', () => {
+    expect(faultsOf(withSecret(secretFile('SECRET', 0o000)))).toContain('permission denied');
+  });
+
   test('a secret of webhooks has no role', () => {
     const path = join(folder, 'webhooks');
     writeFileSync(path, 'hub: the-secret-of-webhooks viewer\n');

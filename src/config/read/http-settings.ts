@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Given } from './command-line.ts';
 import {
   endpointGroups,
+  readClientSecret,
   readTokens,
   type EndpointGroup,
   type HttpSettings,
@@ -96,7 +97,13 @@ function clientSecret(text: string | undefined, source: string, faults: Fault[])
   const read = readFileValue(source, text);
   if (read.kind === 'fault') faults.push(read.fault);
   if (read.kind === 'fault' || read.value === text) return { kind: 'value', value: text.trim() };
-  return { kind: 'file', path: text.trim() };
+  const path = text.trim();
+  const found = readClientSecret(read.value);
+  if (found.kind === 'refused') {
+    const message = `Cannot use the file of ${source}${shownPath(path)}: ${found.why}; write the secret alone into it`;
+    faults.push({ kind: 'value', message });
+  }
+  return { kind: 'file', path };
 }
 
 /** `upkeep/` is `/upkeep`, and `/` is nothing. */

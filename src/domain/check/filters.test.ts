@@ -60,4 +60,24 @@ describe('applyFilters()', () => {
       ],
     });
   });
+
+  describe('of a caller with a filter', () => {
+    const within = { images: ['nginx:1.27'], containers: [] };
+    const limited = (containers: readonly string[], images: readonly string[] = []) =>
+      applyFilters(selection, { images, containers, within }, ({ image }) => tryParseImageReference(image));
+
+    test('keep what is within it, also where the request names no container or more', () => {
+      for (const names of [[], ['web|db'], ['.*']])
+        expect(limited(names).named.map(({ container }) => container.name)).toEqual(['web']);
+      expect(limited([], ['nginx', 'postgres']).named.map(({ container }) => container.name)).toEqual(['web']);
+    });
+
+    test('say of others what they say of a name that nobody has', () => {
+      const reasonOf = (name: string) => limited([name]).unmatched.map(({ reason }) => reason.replace(name, 'NAME'));
+      expect(reasonOf('db')).toEqual(reasonOf('nobody'));
+      expect(reasonOf('odd')).toEqual(reasonOf('nobody'));
+      expect(limited([], ['postgres']).unmatched[0]?.reason).toContain('the watched images are "nginx:1.27"');
+      expect(JSON.stringify([limited(['nobody']), limited([], ['redis'])])).not.toMatch(/proxy|postgres|"odd"/);
+    });
+  });
 });

@@ -164,6 +164,17 @@ export function readTokens(text: string): ReadTokens {
   return { kind: 'tokens', tokens };
 }
 
+/** The secret of a client, of a file with nothing else. What looks like more would be refused at each sign-in only. */
+export function readClientSecret(
+  text: string,
+): { readonly kind: 'secret'; readonly secret: string } | { readonly kind: 'refused'; readonly why: string } {
+  const secret = text.trim();
+  if (secret === '') return { kind: 'refused', why: 'the file is empty' };
+  if (/\s/.test(secret)) return { kind: 'refused', why: 'it has a space, a name or a second line beside the secret' };
+  if (/^(["'`]).*\1$/.test(secret)) return { kind: 'refused', why: 'it has quotes around the secret' };
+  return { kind: 'secret', secret };
+}
+
 /** Each request is compared with all tokens. */
 const maxTokens = 100;
 const tooMany = `is one token more than the ${maxTokens} that are possible`;

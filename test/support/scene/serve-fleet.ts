@@ -21,14 +21,20 @@ export type ServedFleet = {
 
 type Engines = { readonly engines: readonly { readonly name: string; readonly reachable: boolean }[] };
 
+type FleetOptions = Omit<UpkeepOptions, 'socket' | 'onStart'> & {
+  readonly args?: readonly string[];
+  /** The API's and that of the events, or their files. */
+  readonly tokens?: readonly [string, string];
+};
+
 export async function serveFleet(
   hosts: readonly string[],
-  { args = [], ...options }: Omit<UpkeepOptions, 'socket' | 'onStart'> & { readonly args?: readonly string[] } = {},
+  { args = [], tokens = [apiToken, eventsToken], ...options }: FleetOptions = {},
 ): Promise<ServedFleet> {
   const api = ['--http-api-endpoints', 'all', '--http-api-host', '127.0.0.1', '--http-api-port', '0'];
-  const tokens = ['--http-api-token', apiToken, '--http-api-events-token', eventsToken];
+  const given = ['--http-api-token', tokens[0], '--http-api-events-token', tokens[1]];
   const often = ['--http-api-rate-limit', '1000000'];
-  const words = ['run', ...api, ...tokens, ...often, '--health-window', '1s', ...args, ...hosts];
+  const words = ['run', ...api, ...given, ...often, '--health-window', '1s', ...args, ...hosts];
   const service = startUpkeep(words, options);
   const stop = async () => {
     service.child.kill('SIGTERM');

@@ -2,7 +2,6 @@ import type { EngineState } from '../../../domain/outside/engine.ts';
 import { matchesReference, tryParseImageReference } from '../../../domain/image/image-reference.ts';
 import { parseDuration } from '../../../domain/text/duration.ts';
 import { sizeOfPatterns } from '../../../domain/text/name-pattern.ts';
-import { quoted } from '../../../domain/text/printable.ts';
 import { HttpError } from '../replies/errors.ts';
 import { list, text, unlisted, type Parameter } from './query.ts';
 import { setMaxListeners } from 'node:events';
@@ -92,11 +91,21 @@ export function enginesIn(
   if (engines === undefined)
     throw new HttpError(400, 'invalid query parameter "engine": this service works on one engine alone');
   const known = new Set(engines().map(({ name }) => name));
-  const unknown = names.find((name) => !known.has(name));
-  if (unknown !== undefined)
-    throw new HttpError(400, `invalid query parameter "engine": no engine is called ${quoted(unknown, 100)}`);
+  if (names.some((name) => !known.has(name)))
+    throw new HttpError(400, `invalid query parameter "engine": ${noSuchEngine([...known])}`);
   return names;
 }
+
+/**
+ * Without the words of the caller: they are hidden in a sentence if they are the name of a container that the caller may
+ * not see, which would tell that there is one.
+ */
+export function noSuchEngine(known: readonly string[]): string {
+  const more = known.length > maxEngines ? `, and ${known.length - maxEngines} more` : '';
+  return `no engine is called that; the engines are ${known.slice(0, maxEngines).join(', ')}${more}`;
+}
+
+const maxEngines = 20;
 
 /** Filters of a list of containers. */
 export const containerParameters = {

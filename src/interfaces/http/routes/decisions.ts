@@ -1,11 +1,11 @@
 import { type DecisionFault, type DecisionKind, decisionKinds } from '../../../domain/decision/decisions.ts';
-import { quoted } from '../../../domain/text/printable.ts';
 import type { JsonObject } from '../../../domain/text/json.ts';
 import { decisionEntry } from '../../json/entries.ts';
 import { parseTimestamp, replyFields } from '../../json/timestamps.ts';
 import { HttpError } from '../replies/errors.ts';
 import { array, oneOf, integer, object, stamped, text, time, booleanField, engineField } from '../replies/schemas.ts';
 import { bufferedObject } from '../requests/body.ts';
+import { noSuchEngine } from '../requests/selection.ts';
 import type { HttpParts, Service } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 
@@ -125,8 +125,9 @@ function refusal({ kind, fault }: DecisionFault, decision: DecisionKind, isKnown
 function engineIn(body: JsonObject, { engines }: Pick<HttpParts['service'], 'engines'>): string {
   const engine = textIn(body, 'engine');
   if (engines === undefined) throw invalid('engine', 'this service works on one engine alone');
-  if (engines().some(({ name }) => name === engine)) return engine;
-  throw invalid('engine', `no engine is called ${quoted(engine, 100)}`);
+  const known = engines().map(({ name }) => name);
+  if (known.includes(engine)) return engine;
+  throw invalid('engine', noSuchEngine(known));
 }
 
 function textIn(body: JsonObject, name: string): string {

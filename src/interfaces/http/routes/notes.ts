@@ -1,4 +1,3 @@
-import { quoted } from '../../../domain/text/printable.ts';
 import { breakingRules } from '../../../domain/notes/read-release.ts';
 import { containerNotesEntry } from '../../json/entries.ts';
 import { replyFields } from '../../json/timestamps.ts';
@@ -38,9 +37,8 @@ export function notesRoute({ clock }: HttpParts): Route {
       const [engine, ...others] = enginesIn(query, service);
       if (others.length > 0) throw new HttpError(400, 'invalid query parameters: "engine" names several');
       const found = service.notesOf(name, engine);
-      if (found === 'several')
-        throw new HttpError(400, `several engines have a container ${quoted(name)}: name one with "engine"`);
-      if (found === undefined) throw new HttpError(404, `no newer version of ${quoted(name)} is known`);
+      if (found === 'several') throw new HttpError(400, 'several engines have this container: name one with "engine"');
+      if (found === undefined) throw new HttpError(404, 'no newer version of this container is known');
       return { ...containerNotesEntry(found, full), ...replyFields(clock.nowMs()) };
     },
   });

@@ -30,3 +30,16 @@ test('other services of a compose file are in no list and no event of a limited 
 test('an event about the compose file of another container is not sent', () => {
   expect(limited.limitEvent({ kind: 'compose_file', container: 'vault', state: shared, atMs: 0 })).toBeUndefined();
 });
+
+test('of two containers of one name, on two engines, only the own one has events and is told of', () => {
+  const containers = [
+    aTrackedContainer({ name: 'app', engine: 'near', image: 'acme/app:1' }),
+    aTrackedContainer({ id: 'c2', name: 'app', engine: 'far', image: 'other/app:1' }),
+  ];
+  const both = { ...whole, inventory: () => ({ ...inventory, containers }) } as unknown as Service;
+  const { limitEvent, service } = limitService(both, { images: ['acme/*'], containers: [] });
+  expect(service.inventory().containers).toMatchObject([{ engine: 'near' }]);
+  const event = { kind: 'compose_file', container: 'app', state: shared, atMs: 0 } as const;
+  expect(limitEvent({ ...event, engine: 'far' })).toBeUndefined();
+  expect(limitEvent({ ...event, engine: 'near' })).toMatchObject({ container: 'app' });
+});

@@ -4,7 +4,6 @@ import type { TrackedContainer, TrackedImage, Inventory } from '../../../domain/
 import type { ServiceEvent } from '../../../domain/run/event.ts';
 import { shownName, type ContainerOutcome, type EngineRun } from '../../../domain/run/session.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
-import { quoted } from '../../../domain/text/printable.ts';
 import type { HistoryEntry, Service } from './parts.ts';
 
 /** The service as a limited caller sees it: containers outside of its filter do not exist, in no list and no sentence. */
@@ -92,9 +91,9 @@ export function limitService(service: Service, within: AccessFilter): LimitedSer
       return { ...session, containers: outcomesOf(session), ...enginesOf(session) };
     },
     async rollBack(names, signal, order = {}) {
-      const foreign = names.find((name) => !isOwn(name));
-      if (foreign !== undefined)
-        throw new ServiceError('not-found', `Cannot roll back ${quoted(foreign)}: there is no container of this name`);
+      // Without the name, which is hidden in a sentence if others have it, and so would tell that they do.
+      if (names.some((name) => !isOwn(name)))
+        throw new ServiceError('not-found', 'Cannot roll back: there is no container of this name');
       const engines = [...new Set(names.flatMap((name) => engineOf(name) ?? []))];
       const meant = (order.engines ?? []).length > 0 ? order.engines : engines;
       const session = await service.rollBack(names, signal, { ...order, within, ...(meant && { engines: meant }) });
@@ -224,7 +223,7 @@ export function limitService(service: Service, within: AccessFilter): LimitedSer
         return isOwn(event.container, engine) ? event : undefined;
       case 'compose_file': {
         const { container, state } = event;
-        return isOwn(container) ? { ...event, state: withoutServices(state, redact) } : undefined;
+        return isOwn(container, engine) ? { ...event, state: withoutServices(state, redact) } : undefined;
       }
       case 'update_completed':
       case 'update_failed':
