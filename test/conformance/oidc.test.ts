@@ -133,7 +133,12 @@ describe.each(Object.entries(products))('with an issuer like %s', (name, product
     const { url, trail } = await signIn(person, browser, '#/c/web?show=ready');
     expect([url.origin, url.pathname, url.hash]).toEqual([scene.url, '/', '#/c/web?show=ready']);
     const shown = product.hasVerified ? `${person}@example.com` : person;
-    expect(await sessionOf(browser)).toMatchObject({ signed_in: true, role, name: shown, has_oidc: true });
+    expect(await sessionOf(browser)).toMatchObject({
+      signed_in: true,
+      role,
+      name: shown,
+      issuer: new URL(issuer.url).host,
+    });
     expect((await browser.visit(`${scene.url}/v1/containers`)).reply.status).toBe(200);
     expect((await browser.visit(`${scene.url}/v1/sessions`)).reply.status).toBe(role === 'admin' ? 200 : 403);
     // The code is in the address of one request only, and in no line of the log.

@@ -15,19 +15,20 @@ import type { PageContext } from './view/context.ts';
 import { paintDrawer } from './view/drawer.ts';
 import { paintHistory } from './view/pages/history.ts';
 import { paintSettings } from './view/pages/settings.ts';
-import { paintSessions, showSignIn, startSignIn } from './view/pages/sessions.ts';
+import { paintSessions, paintTokens, paintWho, showSignIn, startSignIn } from './view/pages/sessions.ts';
 import { paintBulk, endSkeleton, paintSkeleton } from './view/table/groups.ts';
 import { paintEmpty, paintGroupOff } from './view/table/empty.ts';
 import { createTable } from './view/table/table.ts';
 
 /** Builds the page and starts it. After that, only answers of the API, events and people change it. */
 export function startPage(): void {
-  const isOn = readEndpointGroups();
+  const isServed = readEndpointGroups();
   const tokens = createTokens();
   const { nowMs, hear: hearDate } = createServiceClock();
   const shared = openSharedReader();
   const ask = createClient(tokens, shared.get, hearDate);
   const session = createSession(ask, tokens, shared.forget);
+  const isOn = (group: string): boolean => isServed(group) && (group !== 'config' || isAdmin());
   const fleet = createContainerStore();
   let address = readAddress(location.hash);
   let state: ConnectionState = 'connecting';
@@ -48,7 +49,7 @@ export function startPage(): void {
     ...reader,
     fleet,
     nowMs,
-    isOn,
+    isOn: (group) => isOn(group) && (!changing.has(group) || session.who().role !== 'viewer'),
     address: () => address,
     go,
     link: () => state,
@@ -80,14 +81,19 @@ export function startPage(): void {
   void start();
 
   async function start(): Promise<void> {
-    const { isSignedIn, hasPassword } =
-      tokens.api() === '' ? await session.read() : { isSignedIn: true, hasPassword: false };
-    if (isSignedIn === false) showSignIn(true, { hasPassword });
+    const state = tokens.api() === '' ? await session.read() : undefined;
+    if (state?.isSignedIn === false) showSignIn(true, state);
     else begin();
+  }
+
+  function isAdmin(): boolean {
+    const { role, isLimited } = session.who();
+    return role === 'admin' && !isLimited;
   }
 
   function begin(): void {
     showSignIn(false);
+    paintWho(session.who());
     show(false);
     link = startConnection({
       follow: (signal, listener) =>
@@ -108,7 +114,9 @@ export function startPage(): void {
 
   async function signIn(secret: string, isKept: boolean): Promise<string> {
     const why = await session.signIn(secret, isKept, async () => (await reader.read()) !== 'refused');
-    if (why === '') begin();
+    if (why !== '') return why;
+    if (tokens.api() === '') await session.read();
+    begin();
     return why;
   }
 
@@ -119,16 +127,15 @@ export function startPage(): void {
     shared.forget();
     state = 'connecting';
     paintState();
-    void session
-      .read()
-      .then(({ hasPassword }) => showSignIn(true, { why: isBuilt ? 'You are signed out.' : '', hasPassword }));
+    void session.read().then((found) => showSignIn(true, { ...found, why: isBuilt ? 'You are signed out.' : '' }));
   }
 
   async function signOut(): Promise<void> {
     link?.stop();
-    await session.signOut();
-    // A reload drops all data of the session.
-    location.reload();
+    const goTo = await session.signOut();
+    // Both drop all data of the session.
+    if (/^https?:/.test(goTo)) location.assign(goTo);
+    else location.reload();
   }
 
   function onRead({ changed, removed }: StoreChanges): void {
@@ -189,7 +196,10 @@ export function startPage(): void {
   /** Asked for when the tab is opened, not while it is painted again. */
   function paintBrowsers(): void {
     const isShown = address.page === 'settings';
-    if (isShown && !sessionsShown) void paintSessions(session, nowMs);
+    if (isShown && !sessionsShown && isAdmin()) {
+      void paintSessions(session, nowMs);
+      void paintTokens(session);
+    }
     sessionsShown = isShown;
   }
 
@@ -248,6 +258,9 @@ export function startPage(): void {
     paintBulk(context);
   }
 }
+
+/** Groups whose buttons change something. */
+const changing: ReadonlySet<string> = new Set(['check', 'update', 'decisions']);
 
 /** A move of rows costs a layout of the table, so a flood of events moves them a few times a second. */
 const arrangeEveryMs = 150;

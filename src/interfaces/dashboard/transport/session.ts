@@ -4,14 +4,43 @@ import { reasonOf, fitsHeader, type SendRequest, type Tokens } from './client.ts
 /** How this browser is signed in: by a cookie that no script can read, or by a token in this tab. */
 export type Session = {
   /** Asks the service. `unknown`: it gave no answer. */
-  readonly read: () => Promise<{ readonly isSignedIn: boolean | 'unknown'; readonly hasPassword: boolean }>;
+  readonly read: () => Promise<SignInState>;
   /** Empty: signed in. Else the reason why not. `works`: whether the page can read now. */
   readonly signIn: (secret: string, isKept: boolean, works: () => Promise<boolean>) => Promise<string>;
-  readonly signOut: () => Promise<void>;
+  /** The address to go to, which ends the session at the issuer too; empty: none. */
+  readonly signOut: () => Promise<string>;
+  /** Who is signed in, as `read` has found. */
+  readonly who: () => Who;
   readonly list: () => Promise<readonly SignedInBrowser[] | { readonly why: string }>;
   /** Empty: the browser is signed out. Else the reason why not. */
   readonly end: (id: string) => Promise<string>;
+  readonly tokens: () => Promise<readonly ListedToken[] | { readonly why: string }>;
+  /** Empty: the token is revoked. Else the reason why not. */
+  readonly revoke: (name: string) => Promise<string>;
 };
+
+/** `issuer`: the host that people sign in at; empty: nobody does. `failure`: why the last sign-in there failed. */
+export type SignInState = {
+  readonly isSignedIn: boolean | 'unknown';
+  readonly hasPassword: boolean;
+  readonly issuer: string;
+  readonly failure: string;
+};
+
+/** A token in this tab tells nothing of itself, so it counts as an admin's: the service refuses what it may not. */
+export type Who = {
+  readonly name: string;
+  readonly role: string;
+  /** Whether it sees some containers only. */
+  readonly isLimited: boolean;
+  /** Whether the proxy has signed it in, and only the proxy can sign it out. */
+  readonly isByProxy: boolean;
+};
+
+const anyone: Who = { name: '', role: 'admin', isLimited: false, isByProxy: false };
+
+/** `name`: empty for the one token that has none, which cannot be revoked. */
+export type ListedToken = { readonly name: string; readonly kind: string; readonly rights: string };
 
 export type SignedInBrowser = {
   readonly id: string;
@@ -26,14 +55,19 @@ export type SignedInBrowser = {
 /** `onChange` is called when someone has signed in or out, so that nothing read before is shown. */
 export function createSession(ask: SendRequest, tokens: Tokens, onChange: () => void): Session {
   let hasPassword = false;
+  let issuer = '';
+  let who = anyone;
 
   return {
     async read() {
       const reply = await ask('v1/session');
-      if (reply.kind !== 'ok') return { isSignedIn: 'unknown', hasPassword };
-      const { signed_in: signedIn, has_password: password } = objectOf(reply.document);
-      hasPassword = password === true;
-      return { isSignedIn: signedIn === true, hasPassword };
+      if (reply.kind !== 'ok') return { isSignedIn: 'unknown', hasPassword, issuer, failure: '' };
+      const state = objectOf(reply.document);
+      hasPassword = state['has_password'] === true;
+      issuer = textOf(state['issuer']);
+      const isSignedIn = state['signed_in'] === true;
+      who = isSignedIn ? whoIn(state) : anyone;
+      return { isSignedIn, hasPassword, issuer, failure: textOf(state['failure']) };
     },
     async signIn(secret, isKept, works) {
       tokens.forget();
@@ -55,10 +89,12 @@ export function createSession(ask: SendRequest, tokens: Tokens, onChange: () => 
       return reply.kind === 'ok' ? 'This browser keeps no cookies for this page.' : `${capital(reasonOf(reply))}.`;
     },
     async signOut() {
-      if (tokens.api() === '') await ask('v1/session', { method: 'DELETE' });
+      const reply = tokens.api() === '' ? await ask('v1/session', { method: 'DELETE' }) : undefined;
       tokens.forget();
       onChange();
+      return reply?.kind === 'ok' ? textOf(objectOf(reply.document)['go_to']) : '';
     },
+    who: () => who,
     async list() {
       const reply = await ask('v1/sessions', { maxAgeMs: 0 });
       if (reply.kind !== 'ok') return { why: reasonOf(reply) };
@@ -67,12 +103,35 @@ export function createSession(ask: SendRequest, tokens: Tokens, onChange: () => 
     async end(id) {
       const reply = await ask(`v1/sessions/${encodeURIComponent(id)}`, { method: 'DELETE' });
       if (reply.kind !== 'ok') return reasonOf(reply);
-      return objectOf(reply.document)['kept'] === true ? '' : notKept;
+      return objectOf(reply.document)['kept'] === true ? '' : `it is signed out ${notKept}`;
+    },
+    async tokens() {
+      const reply = await ask('v1/tokens', { maxAgeMs: 0 });
+      if (reply.kind !== 'ok') return { why: reasonOf(reply) };
+      return objectsOf(objectOf(reply.document)['tokens']).map((entry) => ({
+        name: textOf(entry['name']),
+        kind: textOf(entry['kind']),
+        rights: textOf(entry['rights']),
+      }));
+    },
+    async revoke(name) {
+      const reply = await ask(`v1/tokens/${encodeURIComponent(name)}`, { method: 'DELETE' });
+      if (reply.kind !== 'ok') return reasonOf(reply);
+      return objectOf(reply.document)['kept'] === true ? '' : `it is revoked ${notKept}`;
     },
   };
 }
 
-const notKept = 'it is signed out until Upkeep starts again, because that could not be stored';
+const notKept = 'until Upkeep starts again, because that could not be stored';
+
+function whoIn(state: Readonly<Record<string, unknown>>): Who {
+  return {
+    name: textOf(state['name']),
+    role: textOf(state['role']),
+    isLimited: state['is_limited'] === true,
+    isByProxy: state['by_proxy'] === true,
+  };
+}
 
 function browserOf(entry: Readonly<Record<string, unknown>>): SignedInBrowser {
   return {

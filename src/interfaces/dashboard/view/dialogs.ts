@@ -80,6 +80,15 @@ function intro(text: string): HTMLElement {
   return h('p', { class: 'intro' }, text);
 }
 
+/** The dialog before a token is revoked. */
+export function confirmRevoke(name: string, revoke: () => void): void {
+  openConfirm({
+    title: `Revoke the token of ${name}?`,
+    body: [intro('Programs that use it are refused from now on, although its file still has it.')],
+    action: { label: 'Revoke', tone: 'danger', run: revoke },
+  });
+}
+
 export function isConfirmOpen(): boolean {
   return byId('confirm', HTMLDialogElement).open;
 }

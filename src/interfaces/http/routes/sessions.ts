@@ -36,9 +36,9 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
             {
               signed_in: booleanField('Whether the cookie of the request is valid'),
               has_password: booleanField('Whether a password is set'),
-              has_oidc: booleanField('Whether people sign in with OpenID Connect'),
             },
             {
+              issuer: text('The host that people sign in at with OpenID Connect; absent if nobody does'),
               name: text('The name of the person or token that is signed in'),
               role: oneOf(roles, 'Its role'),
               is_limited: booleanField('Whether it sees some containers only'),
@@ -51,7 +51,7 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
       answer: ({ request }) => ({
         signed_in: request.rights !== undefined,
         has_password: sessions.hasPassword(),
-        has_oidc: oidc.routes.length > 0,
+        ...(oidc.routes.length > 0 && settings.oidc && { issuer: new URL(settings.oidc.issuer).host }),
         ...(request.rights && {
           ...(request.name !== undefined && { name: request.name }),
           role: request.rights.role,

@@ -1,5 +1,6 @@
-import type { SignedInBrowser, Session } from '../../transport/session.ts';
+import type { ListedToken, SignedInBrowser, Session, SignInState, Who } from '../../transport/session.ts';
 import { when, withPeriod } from '../../state/words.ts';
+import { confirmRevoke } from '../dialogs.ts';
 import { notice, button, byId, h, repaint, type Child } from '../parts/node.ts';
 
 /** The signed-in browsers, on the settings tab. Reads them again after each change. */
@@ -42,6 +43,51 @@ export async function paintSessions(session: Session, nowMs: () => number): Prom
   }
 }
 
+/** The tokens, on the settings tab, without their values. */
+export async function paintTokens(session: Session): Promise<void> {
+  const listed = await session.tokens();
+  const body = byId('tokens');
+  const words = 'why' in listed ? withPeriod(`Cannot read the tokens: ${listed.why}`) : 'None.';
+  repaint(body, listed, () =>
+    'why' in listed || listed.length === 0
+      ? [h('tr', {}, h('td', { class: 'meaning' }, words))]
+      : listed.map((one) => tokenRow(one)),
+  );
+
+  function tokenRow({ name, kind, rights }: ListedToken): Child {
+    const label = { class: 'text-button', 'aria-label': `Revoke the token of ${name}` };
+    return h(
+      'tr',
+      { class: 'given' },
+      h('td', { class: 'name' }, name === '' ? 'The token without a name' : name),
+      h('td', { class: 'meaning' }, kind === 'events' ? 'For the events' : 'For the API'),
+      h('td', { class: 'meaning' }, rights),
+      h(
+        'td',
+        { class: 'from' },
+        name !== '' && button(label, () => confirmRevoke(name, () => void revoke(name)), 'Revoke'),
+      ),
+    );
+  }
+
+  async function revoke(name: string): Promise<void> {
+    const why = await session.revoke(name);
+    notice(withPeriod(why === '' ? `The token of ${name} is revoked` : `Revoking the token of ${name}: ${why}`));
+    await paintTokens(session);
+  }
+}
+
+/** Hides what only others may see, and says who is signed in. */
+export function paintWho({ name, role, isLimited, isByProxy }: Who): void {
+  const isAdmin = role === 'admin' && !isLimited;
+  byId('settings-all').hidden = !isAdmin;
+  for (const id of ['leave-button', 'leave-button-2']) byId(id).hidden = isByProxy;
+  const limits = isLimited ? ', limited to the containers that you see' : '';
+  const how = isByProxy ? ' Your proxy has signed you in, and signs you out.' : '';
+  const others = isAdmin ? '' : ' Settings are for admins.';
+  byId('who').textContent = name === '' ? '' : `Signed in as ${name} (${role}${limits}).${others}${how}`;
+}
+
 /** With a token in the tab, nothing is remembered. */
 function noneRow(): Child {
   return h('tr', {}, h('td', { class: 'meaning' }, 'None: this tab has a token, which it forgets when it is closed.'));
@@ -56,6 +102,11 @@ export function startSignIn(signIn: (secret: string, isKept: boolean) => Promise
   const secret = byId('token', HTMLInputElement);
   const keep = byId('keep', HTMLInputElement);
   const send = byId('signin-button', HTMLButtonElement);
+  const link = byId('oidc-link', HTMLAnchorElement);
+  // The issuer sends the browser back to this place.
+  link.addEventListener('click', () => {
+    link.href = `v1/oidc-sign-in?to=${encodeURIComponent(location.hash)}`;
+  });
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     void submit();
@@ -76,8 +127,11 @@ export function startSignIn(signIn: (secret: string, isKept: boolean) => Promise
   }
 }
 
-/** Shows or hides the form, which blocks the page. */
-export function showSignIn(isShown: boolean, { why = '', hasPassword = false } = {}): void {
+/** Shows or hides the form, which blocks the page. It offers what is configured. */
+export function showSignIn(
+  isShown: boolean,
+  { why = '', hasPassword = false, issuer = '', failure = '' }: Partial<SignInState> & { readonly why?: string } = {},
+): void {
   byId('signin').hidden = !isShown;
   for (const id of ['top', 'main', 'skip', 'drawer', 'bulk', 'notice']) byId(id).inert = isShown;
   byId('banner').hidden = true;
@@ -87,5 +141,10 @@ export function showSignIn(isShown: boolean, { why = '', hasPassword = false } =
   document.title = 'Sign in · Upkeep';
   byId('signin-label').textContent = hasPassword ? 'Password or token' : 'Token';
   byId('signin-error').textContent = why;
-  byId('token').focus();
+  byId('oidc-error').textContent = failure === '' ? '' : withPeriod(`You are not signed in: ${failure}`);
+  const link = byId('oidc-link', HTMLAnchorElement);
+  link.textContent = `Sign in at ${issuer}`;
+  for (const id of ['oidc-link', 'oidc-or']) byId(id).hidden = issuer === '';
+  byId('signin-button').classList.toggle('primary', issuer === '');
+  (issuer === '' ? byId('token') : link).focus();
 }
