@@ -41,7 +41,7 @@ describeInBrowser('people on the page', () => {
       groupsClaim: product.groupsClaim,
     };
     stage = await startStage(few, {
-      service: { gateWindowMs: 8000 },
+      service: { healthWindowMs: 8000 },
       settings: {
         port,
         oidc,
