@@ -223,6 +223,19 @@ describe('findSignatures()', () => {
     expect(part.found).toEqual([{ kind: 'cut', why: 'the first 8 took more than 30s' }]);
   });
 
+  test.each(['/referrers/', `/manifests/${tag}`])(
+    'a list at %s that would take long to parse is told',
+    async (path) => {
+      const body = `{"manifests":[${'{},'.repeat(100_000)}{}]}`;
+      const server = await rig.serve(({ url }) =>
+        url.includes(path) && !url.endsWith('.sig') ? { body } : { status: 404 },
+      );
+      expect(await verdictOf(await found(server), makeCosignKey('team').file)).toBe(
+        'it has no signature; not all of its signatures were read: the list of referrers has very many entries',
+      );
+    },
+  );
+
   test('a list that breaks off is told, and one that is none is looked for behind the tag', async () => {
     const key = makeCosignKey('team');
     const broken = await rig.serve(({ url }) => {
@@ -245,7 +258,8 @@ describe('findSignatures()', () => {
   });
 
   test('a manifest that is none, or has no signature, is told', async () => {
-    for (const bytes of ['', '<html>', '[]', '{"layers":[1,{"mediaType":1}]}', '{"layers":"x"}']) {
+    const many = `{"layers":[${'{},'.repeat(100_000)}{}]}`;
+    for (const bytes of ['', '<html>', '[]', '{"layers":[1,{"mediaType":1}]}', '{"layers":"x"}', many]) {
       const manifest = { mediaType: '', digest: 'none', bytes: Buffer.from(bytes) };
       const signatures = await found(await serve({ tags: { [`${tag}.sig`]: { manifest, blobs: [] } } }));
       expect(signatures).toEqual([{ kind: 'unreadable', why: expect.stringContaining('its manifest') as unknown }]);

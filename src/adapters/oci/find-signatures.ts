@@ -94,6 +94,7 @@ async function readReferrers(
   // An answer of 500 and above does not mean an empty list. A registry without the list answers 404, 501 or refuses.
   if (answer.status >= 500 && answer.status !== 501) requireFound(answer, '');
   const entries = answer.status === 200 ? referrersIn(answer.body) : undefined;
+  if (entries === 'too many') return cut(tooMany);
   if (entries === undefined && query !== undefined) return cut('the list of referrers ended with an error');
   if (entries === undefined) return readAll(reading, await behindTag(reading, signal), undefined, signal);
   const next = type === anyType ? undefined : nextQuery(answer, reading.place, list);
@@ -107,11 +108,14 @@ async function readReferrers(
   return readAll(reading, toReadOf(reading, entries), rest(), signal);
 }
 
+const tooMany = 'the list of referrers has very many entries';
+
 /** https://github.com/opencontainers/distribution-spec/blob/main/spec.md#referrers-tag-schema */
 async function behindTag(reading: Reading, signal: AbortSignal | undefined): Promise<readonly ToRead[]> {
   const body = await bodyOf(reading, { path: `manifests/${reading.tag}` }, signal);
   if (body === undefined) return [];
   const entries = Buffer.isBuffer(body) ? referrersIn(body) : undefined;
+  if (entries === 'too many') return [{ kind: 'known', found: { kind: 'cut', why: tooMany } }];
   if (entries !== undefined) return toReadOf(reading, entries);
   const why = Buffer.isBuffer(body) ? 'the list of referrers is not an index' : body.why;
   return [{ kind: 'known', found: { kind: 'unreadable', why } }];

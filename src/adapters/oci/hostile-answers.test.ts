@@ -74,6 +74,15 @@ function orRefused(read: () => ReturnType<typeof parseImageConfig>): ReturnType<
   }
 }
 
+test.each([
+  ['names', `{"config":{"Labels":{${Array.from({ length: 100_000 }, (_, n) => `"${n}":""`).join(',')}}}}`],
+  ['lists in lists', `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
+  ['entries', `{"history":[${'0,'.repeat(100_000)}0]}`],
+])('a config or a manifest with very many %s is not parsed', (_, body) => {
+  for (const read of [parseImageConfig, (bytes: Buffer) => parseManifest(bytes, undefined)])
+    expect(() => read(Buffer.from(body))).toThrow('has very many fields');
+});
+
 test('retryAfterMs() and requestsLeft() tell sane numbers or none, whatever the headers', () => {
   const texts = fc.oneof(
     fc.string(),

@@ -118,6 +118,19 @@ describe('listTags()', () => {
     expect(server.seen).toHaveLength(requests);
   });
 
+  test.each([
+    ['names', `{${Array.from({ length: 500_000 }, (_, n) => `"${n}":0`).join(',')}}`],
+    ['lists in lists', '['.repeat(500_000) + ']'.repeat(500_000)],
+    ['lists in an object', `{"tags":[${'[],'.repeat(500_000)}[]]}`],
+    ['tags that are too many for any registry', `{"tags":[${'"a",'.repeat(900_000)}"b"]}`],
+  ])('does not parse an answer that would take long: %s', async (_, body) => {
+    const server = await rig.serve(() => ({ body }));
+    await expect(rig.registry().listTags(at(server))).rejects.toMatchObject({
+      code: 'registry-invalid',
+      message: expect.stringContaining('very many entries that are no tags'),
+    });
+  });
+
   test.each(['""', '"."', '1', 'null', '{}', '"same"'])(
     'gives up on a list of very many entries that are no other tags: %s',
     async (entry) => {

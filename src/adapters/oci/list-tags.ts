@@ -5,7 +5,7 @@ import type { Client } from './client.ts';
 import { etagOf, type RepositoryEndpoint } from './manifest.ts';
 import type { WireAnswer } from '../http/exchange.ts';
 import { HttpFailure } from '../http/failure.ts';
-import { requireFound, nextQuery } from './answer.ts';
+import { hasAtMost, requireFound, nextQuery } from './answer.ts';
 import { parseJsonObject, objectOf } from '../../domain/text/json.ts';
 import { putNewest, createLru } from '../../domain/text/plain-data.ts';
 import type { SharedRecords } from '../../domain/outside/outside.ts';
@@ -147,6 +147,7 @@ function saysUnsupported({ status, body }: WireAnswer): boolean {
 
 /** Each tag once. Some registries send `null` for an empty repository. Invalid tags are ignored. */
 function tagsIn(body: Buffer): readonly string[] {
+  if (!hasAtMost(maxParts, body)) throw new HttpFailure('invalid', tooManyEntries);
   const tags = parseJsonObject(body)?.['tags'];
   if (tags === null) return [];
   if (!Array.isArray(tags)) throw new HttpFailure('invalid', 'its answer is not a list of tags');
@@ -155,13 +156,18 @@ function tagsIn(body: Buffer): readonly string[] {
     if (typeof tag === 'string' && isTag(tag)) valid.add(tag);
     // One more shows that the list is cut.
     if (valid.size > maxTags) break;
-    if (at === maxEntries) throw new HttpFailure('invalid', 'its list of tags has very many entries that are no tags');
+    if (at === maxEntries) throw new HttpFailure('invalid', tooManyEntries);
   }
   return [...valid];
 }
 
 /** A page may repeat tags. Beyond this number it costs too much time to look for more. */
 const maxEntries = 4 * maxTags;
+
+/** gcr.io describes each image too, in nine parts. */
+const maxParts = 2 * maxEntries;
+
+const tooManyEntries = 'its list of tags has very many entries that are no tags';
 
 /** The pages of one listing in their stored form. */
 export type StoredListing = {

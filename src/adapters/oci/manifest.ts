@@ -5,7 +5,7 @@ import type { ForeignPlatform } from '../../domain/image/platform.ts';
 import { HttpFailure } from '../http/failure.ts';
 import { arrayOf, objectOf, stringOf, parseJson, doubtIn, namesOf, type JsonObject } from '../../domain/text/json.ts';
 import type { Client } from './client.ts';
-import { digestOf, requireFound, verify } from './answer.ts';
+import { hasAtMost, digestOf, requireFound, verify } from './answer.ts';
 import type { Endpoint } from './endpoints.ts';
 import type { WireAnswer } from '../http/exchange.ts';
 import { noRetries } from './throttle.ts';
@@ -158,6 +158,7 @@ function mediaTypeOf(contentType: string | undefined): string {
  * does (https://pkg.go.dev/encoding/json#Unmarshal). `what` names the document: `manifest`.
  */
 export function parseOneReading(body: Buffer, what: keyof typeof fieldNames): JsonObject | undefined {
+  if (!hasAtMost(maxParts, body)) throw new HttpFailure('invalid', `its ${what} has very many fields`);
   const text = body.toString();
   const parsed = objectOf(parseJson(text));
   if (parsed === undefined) return undefined;
@@ -178,6 +179,9 @@ const fieldNames = {
     'os architecture variant os.version os.features created author config rootfs type diff_ids history User ExposedPorts Env Entrypoint Cmd Volumes WorkingDir Labels StopSignal StopTimeout Healthcheck Test Interval Timeout StartPeriod StartInterval Retries Shell OnBuild ArgsEscaped Hostname Domainname MacAddress Image NetworkDisabled',
   ),
 };
+
+/** The largest have some thousand. */
+const maxParts = 100_000;
 
 /** Fields whose names are free. */
 const maps: ReadonlySet<string> = new Set(['annotations', 'Labels', 'ExposedPorts', 'Volumes']);

@@ -1,4 +1,5 @@
 import { isDigest, type Digest } from '../../domain/image/image-reference.ts';
+import { hasAtMost } from './answer.ts';
 import { signPredicate, type FoundSignature } from '../../domain/image/signature.ts';
 import { arrayOf, objectOf, parseJsonObject, stringOf, doubtIn, type JsonObject } from '../../domain/text/json.ts';
 import { quoted } from '../../domain/text/printable.ts';
@@ -97,8 +98,12 @@ type LayerSignature = { readonly signature: string; readonly isKeyless: boolean 
 /** The artifact types of signatures: of cosign 3, and of cosign 2 in its mode for referrers. */
 export const signatureArtifacts = [bundleType, 'application/vnd.dev.cosign.artifact.sig.v1+json'] as const;
 
+/** Some thousand referrers or signatures. */
+const maxParts = 100_000;
+
 /** The entries of an index of referrers. Undefined: it is none. */
-export function referrersIn(body: Buffer): readonly Referrer[] | undefined {
+export function referrersIn(body: Buffer): readonly Referrer[] | 'too many' | undefined {
+  if (!hasAtMost(maxParts, body)) return 'too many';
   const entries = parseJsonObject(body)?.['manifests'];
   if (!Array.isArray(entries)) return undefined;
   return entries.map((entry) => {
@@ -137,6 +142,7 @@ const foreignSignatures: ReadonlySet<string> = new Set(['application/vnd.cncf.no
  * (https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md#storage).
  */
 export function manifestToRead(body: Buffer): readonly ToRead[] {
+  if (!hasAtMost(maxParts, body)) return [unreadable('its manifest has very many fields')];
   const manifest = parseJsonObject(body);
   if (manifest === undefined) return [unreadable('its manifest is not JSON')];
   const layers = arrayOf(manifest['layers']).map((layer): JsonObject => objectOf(layer) ?? {});
