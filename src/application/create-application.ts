@@ -119,12 +119,17 @@ export function createApplication(
   const self = createSelfUpdateState(outside, settings);
   const scheduler = createScheduler({ ...outside, opensAfter: checks.opensAfter, update });
   const startTimes = follow.tellsStartTimes === true ? createStartTimes(outside) : noStartTimes;
-  const engineCache = createEngineCache(outside, follow, startTimes);
+  const onAnswer: FollowOptions['onAnswer'] = (failure) => {
+    follow.onAnswer?.(failure);
+    if (failure === undefined) noticeAbandoned();
+  };
+  const engineCache = createEngineCache(outside, { ...follow, onAnswer }, startTimes);
   const inventory = createInventory({
     settings,
     instance: world.instance,
     seal: world.seal,
     listing: engineCache.listing,
+    readings: engineCache.readings,
     checks,
     outcomes,
     startTimes,
@@ -150,6 +155,7 @@ export function createApplication(
   const rollBack = createRollback({ outside, settings, plan: planner, lock, composeKeeper });
   const repairLoop = createRepairLoop({ ...outside, repair: (signal) => recover(signal, { isAgain: true }) });
   subscribe(repairLoop.onEvent);
+  let abandoned: ReadonlySet<string> = new Set();
 
   return {
     check: (request, signal) => naming(() => check(request, signal)),
@@ -231,6 +237,13 @@ export function createApplication(
     },
   };
 
+  /** What a command beside this service has left behind is repaired as its own is. */
+  function noticeAbandoned(): void {
+    const names = inventory().unfinished.flatMap(({ name, isAbandoned }) => (isAbandoned ? [name] : []));
+    if (names.some((name) => !abandoned.has(name))) repairLoop.begin();
+    abandoned = new Set(names);
+  }
+
   /** Reads what other processes have found and people have decided there. Returns whether a result has changed. */
   async function readResults(): Promise<boolean> {
     const before = decisionStore.known();
@@ -245,6 +258,8 @@ export function createApplication(
     while (!signal.aborted) {
       await clock.sleep(readAgainMs, signal).catch(() => undefined);
       if (!signal.aborted && (await readResults())) tellChange();
+      // The end of a process causes no event of the engine.
+      noticeAbandoned();
     }
   }
 
@@ -372,6 +387,8 @@ function countRepairs(): { readonly begin: () => () => void; readonly areUnderWa
 }
 
 type RepairLoop = {
+  /** There is something to repair. */
+  readonly begin: () => void;
   /** Notices an update that could neither be finished nor undone. */
   readonly onEvent: (event: ServiceEvent) => void;
   /** Repairs until the signal aborts. Sleeps while there is nothing to repair. Never throws. */
@@ -425,6 +442,7 @@ function createRepairLoop({ clock, log, repair }: RepairParts): RepairLoop {
   }
 
   return {
+    begin,
     onEvent(event) {
       if (event.kind === 'scan_completed' && event.session?.containers.some((one) => one.isUnfinished)) begin();
       if (event.kind === 'earlier_updates_settled' && event.transactions.some(isOpen)) begin();

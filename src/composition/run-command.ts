@@ -29,7 +29,8 @@ export async function runCommand(configuration: Command, program: Program): Prom
   const { runReportingFailures, tellFailure } = await import('../interfaces/cli/cli.ts');
   const surroundings = await openProcessContext(configuration, program);
   const { terminal, log } = surroundings;
-  const reportFailure = (error: unknown) => tellFailure(error, { settings, ...surroundings });
+  const isService = command === 'run' && !settings.run.once;
+  const reportFailure = (error: unknown) => tellFailure(error, { settings, isService, ...surroundings });
   for (const event of ['uncaughtException', 'unhandledRejection'] as const)
     process.on(event, (error: unknown) => {
       reportFailure(error);
@@ -63,7 +64,6 @@ export async function runCommand(configuration: Command, program: Program): Prom
         }));
     const { application } = service;
     const isHelper = settings.run.healthCheck || settings.run.finishUpdate !== undefined;
-    const isService = command === 'run' && !settings.run.once;
     const sockets = isService && !isHelper ? await watchSockets(service, surroundings) : undefined;
     const signal = sockets === undefined ? interrupt.signal : AbortSignal.any([interrupt.signal, sockets.signal]);
     // Every engine of a run listens.
@@ -104,6 +104,7 @@ export async function runCommand(configuration: Command, program: Program): Prom
       settings,
       ...surroundings,
       isAttended,
+      isService,
       signal,
       about: { version: program.version, engine: service.engine.info },
       ...(serve && { serve }),
@@ -120,8 +121,7 @@ export async function runCommand(configuration: Command, program: Program): Prom
     const runsUntilAsked = command === 'demo' || (command === 'run' && !settings.run.once);
     return runsUntilAsked ? code : (interrupt.exitCode() ?? code);
   } catch (error) {
-    reportFailure(error);
-    return 1;
+    return reportFailure(error);
   }
 }
 

@@ -67,7 +67,7 @@ export type Inventory = {
 /** A container that is not watched. `reason` follows its name: `is stopped`. */
 export type UnwatchedTracked = Pick<TrackedContainer, 'name' | 'image' | 'engine'> & UnwatchedReason;
 
-export type UnfinishedTracked = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason' | 'isDown'> & {
+export type UnfinishedTracked = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason' | 'isDown' | 'isAbandoned'> & {
   /** The reference it was created from, as the engine lists it. */
   readonly image: string;
   /** Present with several engines. */

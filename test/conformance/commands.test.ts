@@ -194,6 +194,25 @@ test('over TLS it wants to know the authority, as NODE_EXTRA_CA_CERTS names it',
   await scene.stop();
 });
 
+const wrongHost = { env: { DOCKER_HOST: 'tcp://nas:99999' } };
+
+test.each<readonly [readonly string[], Parameters<typeof runUpkeep>[1], RegExp]>([
+  [['check'], wrongHost, /Cannot use "tcp:\/\/nas:99999" as the address/],
+  [['containers'], wrongHost, /as the address/],
+  [['rollback', 'web'], wrongHost, /as the address/],
+  [['update', '--json', '--host', 'tcp://nas:99999'], {}, /as the address/],
+  [['check', '--host', 'unix:///nowhere', '--waves', ',,'], {}, /Cannot use --waves ",,"/],
+  [['update', '--host', 'a=unix:///nowhere,b=unix:///nor-here', '--waves', '50%,10%'], {}, /Cannot use --waves/],
+  [['approve', 'web'], {}, /the decision would not be stored/],
+])('%j %o: a value that shows to be wrong only when it is used exits with 2', async (command, options, words) => {
+  const { code, stderr } = await runUpkeep(command, options);
+  expect([code, stderr]).toEqual([2, expect.stringMatching(words)]);
+});
+
+test('a service that cannot start with such a value exits with 1', async () => {
+  expect((await runUpkeep(['run'], wrongHost)).code).toBe(1);
+});
+
 test('upkeep config without --url shows what this command line and environment mean, and no secret', async () => {
   const env = { UPKEEP_HTTP_API_TOKEN: 'hunter2', WATCHTOWER_SCOPE: 'prod' };
   const { code, stdout, stderr } = await runUpkeep(['config', '--cleanup', '--interval', '6h'], { env });

@@ -19,8 +19,19 @@ export type FollowOptions = {
   readonly tellsStartTimes?: boolean;
 };
 
+/** The readings of the engine's lists, numbered from 1. */
+export type Readings = {
+  /** The last one that has begun. */
+  readonly begun: () => number;
+  /** The one that made the listing. 0: none. */
+  readonly shown: () => number;
+  /** Reads everything soon. */
+  readonly readAgain: () => void;
+};
+
 /** Copy of the engine's lists in memory. */
 type EngineCache = {
+  readonly readings: Readings;
   /** Reads without delay what has changed during an update. */
   readonly hurry: () => void;
   /** Follows the engine. Resolves after the first listing. Further calls have no effect. */
@@ -59,6 +70,7 @@ export function createEngineCache(
   let following: Promise<unknown> | undefined;
   let finding: Promise<void> | undefined;
   let hurrying = new AbortController();
+  const readings = { begun: 0, shown: 0 };
   let firstListed = () => {};
   const listed = new Promise<void>((resolve) => (firstListed = resolve));
 
@@ -168,11 +180,13 @@ export function createEngineCache(
 
   async function readOnce(): Promise<void> {
     const reading = changes.take();
+    readings.begun += 1;
     const read = await reader.read(reading, listing ?? emptyListing, signal);
     if (!reading.all && isOrderInDoubt(listing ?? emptyListing, read)) readAgain(addAll);
     else if (reading.fresh.size > 0) readAgain(() => changes.addAgain(reading.fresh));
     if (listing === undefined) await reader.findReferences(read, signal);
     listing = reader.refer(read);
+    readings.shown = readings.begun;
     taskRechecks.noteRead(listing);
     // An engine may not answer about a container that it is changing, so nothing else waits for this.
     finding ??= reader.findReferences(listing, signal).finally(() => {
@@ -185,6 +199,7 @@ export function createEngineCache(
 
   return {
     hurry: () => hurrying.abort(),
+    readings: { begun: () => readings.begun, shown: () => readings.shown, readAgain: addAll },
     follow: async (waiting) => {
       following ??= Promise.all([listen(), resync(), keepReading()]).catch((error: unknown) => {
         if (!signal.aborted) log.error('The engine is no longer followed', { error: describeError(error) });

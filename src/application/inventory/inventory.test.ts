@@ -7,7 +7,8 @@ import type { Inventory, TrackedContainer } from '../../domain/inventory.ts';
 import type { Outside, Engine } from '../../domain/outside/outside.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { type Journal, sealedText, sealLabel, writeJournal } from '../../domain/transaction/journal.ts';
-import { idOf } from '../../../test/support/scene/builders.ts';
+import { containerSummary, digestOf, idOf } from '../../../test/support/scene/builders.ts';
+import { emptyListing } from '../../domain/inventory.ts';
 import { createCheck } from '../../../test/support/scene/create-check.ts';
 import { createEngineCache } from './engine-cache.ts';
 import { createInventory, createLastOutcomes } from './inventory.ts';
@@ -103,6 +104,32 @@ describe('the inventory', () => {
       images: [],
       updatesAvailable: undefined,
     });
+  });
+
+  test('shows an update as in progress until a listing from after its end still has remains of it', () => {
+    const { outside } = createSandboxScene().startProcess();
+    const state = { owner: 'alive' as ReturnType<Outside['instance']['ownerState']>, again: 0, begun: 1, shown: 1 };
+    const containers = [
+      containerSummary('web', { id: idOf('web') }),
+      containerSummary('web.upkeep-new', {
+        labels: writeJournal({ ...journalOf({ name: 'web', oldImageId: digestOf('old') }), owner: 'other' }),
+      }),
+    ];
+    const inventory = createInventory({
+      settings: defaultSettings,
+      instance: { ...outside.instance, ownerState: () => state.owner },
+      listing: () => ({ ...emptyListing, containers }),
+      readings: { begun: () => state.begun, shown: () => state.shown, readAgain: () => void (state.again += 1) },
+      checks: createLastChecks(),
+      outcomes: createLastOutcomes(),
+    });
+    const shown = () => inventory().unfinished.map((one) => one.state);
+    expect(shown()).toEqual([]);
+    state.owner = 'dead';
+    expect([shown(), shown(), state.again]).toEqual([['in progress'], ['in progress'], 1]);
+    state.shown = 2;
+    state.begun = 2;
+    expect([shown(), inventory().unfinished[0]?.isAbandoned, state.again]).toEqual([['repair pending'], true, 1]);
   });
 
   test("is of the scope of the updater's own container, unless another is asked for", async () => {

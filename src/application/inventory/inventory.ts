@@ -32,6 +32,7 @@ import { unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
 import { entryKeyOf, type PastOutcome, type ContainerOutcome } from '../../domain/run/session.ts';
 import type { SwarmService } from '../../domain/container/swarm-service.ts';
 import type { LastChecks } from './last-checks.ts';
+import type { Readings } from './engine-cache.ts';
 import { noStartTimes, type StartTimes } from './listing-reader.ts';
 import { isSameList, isSameRecord, putNewest } from '../../domain/text/plain-data.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
@@ -43,6 +44,8 @@ type InventoryParts = {
   readonly seal?: Pick<Seal, 'verify'> | undefined;
   /** Undefined before the first listing. The same object is returned while nothing has changed. */
   readonly listing: () => EngineListing | undefined;
+  /** Absent: the listing is never older than the question. */
+  readonly readings?: Pick<Readings, 'begun' | 'shown' | 'readAgain'>;
   readonly checks: Pick<LastChecks, 'of' | 'revision'>;
   readonly outcomes: Pick<LastOutcomes, 'of' | 'revision'>;
   /** Absent: start times are not shown. */
@@ -51,9 +54,11 @@ type InventoryParts = {
 
 /** The engine's lists joined with the last checks. It is built on request, and only changed parts are built anew. */
 export function createInventory(parts: InventoryParts): () => Inventory {
-  const { settings, instance, seal, listing, checks, outcomes, startTimes = noStartTimes } = parts;
+  const { settings, instance, seal, listing, readings, checks, outcomes, startTimes = noStartTimes } = parts;
   const imageRule = createImageRule(settings);
   const ownId = instance.containerId;
+  /** The updates that look interrupted, with the number of readings that had begun when they first did. */
+  let interrupted: ReadonlyMap<string, number> = new Map();
   let scope = '';
   let select = createSelector({ ...settings, scope });
   let entries: ReadonlyMap<string, Entry> = new Map();
@@ -123,11 +128,40 @@ export function createInventory(parts: InventoryParts): () => Inventory {
     containers: readonly ContainerSummary[],
     images: ReadonlyMap<string, ImageSummary>,
   ): readonly UnfinishedTracked[] {
-    return unfinishedUpdates(containers, instance, transactionMarksOf([...images.values()])).flatMap(
-      ({ name, state, reason, container, isDown }) =>
+    const found = unfinishedUpdates(containers, instance, transactionMarksOf([...images.values()])).flatMap(
+      ({ name, state, reason, container, isDown, isAbandoned }): UnfinishedTracked[] =>
         'reason' in select(container, labelsOfImage(images.get(container.imageId)))
           ? []
-          : [{ name, state, reason, image: container.image, ...(isDown && { isDown }) }],
+          : [
+              {
+                ...{ name, state, reason, image: container.image },
+                ...(isDown && { isDown }),
+                ...(isAbandoned && { isAbandoned }),
+              },
+            ],
+    );
+    return readings === undefined ? found : withoutEnded(found, readings);
+  }
+
+  /** A process that ends an update leaves the listing behind: what it shows counts once it was read after that. */
+  function withoutEnded(
+    found: readonly UnfinishedTracked[],
+    { begun, shown: read, readAgain }: NonNullable<typeof readings>,
+  ): readonly UnfinishedTracked[] {
+    const before = interrupted;
+    const isFirst = !inventory.known;
+    const pending = found.filter(({ state }) => state === 'repair pending');
+    interrupted = new Map(pending.map(({ name }) => [name, isFirst ? -1 : (before.get(name) ?? begun())]));
+    if (pending.some(({ name }) => !before.has(name) && !isFirst)) readAgain();
+    return found.map((one) =>
+      read() > (interrupted.get(one.name) ?? -1)
+        ? one
+        : {
+            name: one.name,
+            image: one.image,
+            state: 'in progress',
+            reason: `an update of "${one.name}" is in progress`,
+          },
     );
   }
 

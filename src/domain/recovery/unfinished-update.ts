@@ -19,6 +19,8 @@ export type UnfinishedUpdate = {
   readonly isParked: boolean;
   /** The container ran before the update, and neither it nor its successor runs. */
   readonly isDown?: true;
+  /** The process that worked on it has certainly ended. */
+  readonly isAbandoned?: true;
 };
 
 /**
@@ -71,6 +73,7 @@ export function unfinishedUpdates(
       container: { ...old, name, status },
       isParked,
       ...(isDown && { isDown }),
+      ...(!isAtWork && instance.ownerState(journal.owner) === 'dead' && { isAbandoned: true }),
     });
   }
   return [...found.values(), ...marks.flatMap(({ oldId }) => withoutName(byId.get(oldId), byName) ?? [])];

@@ -1,4 +1,4 @@
-import { describeError } from '../../domain/text/errors.ts';
+import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import { defined } from '../../domain/text/plain-data.ts';
 import {
   exitCodes,
@@ -37,23 +37,29 @@ export async function runReportingFailures<Context extends Listeners>(
   try {
     return await command(context);
   } catch (error) {
-    tellFailure(error, context);
-    return exitCodes.failed;
+    return tellFailure(error, context);
   }
 }
 
 type Listeners = Pick<CommandContext, 'terminal' | 'settings' | 'log' | 'clock'> & {
   /** Standard error has log lines for programs only. */
   readonly isLogOnly?: boolean;
+  /** A service that cannot start exits with 1 whatever the reason. */
+  readonly isService?: boolean;
 };
 
 /**
  * Reports a failure: on standard error for people or in the log, as the document on standard output for machines, with
- * the stack in the debug log.
+ * the stack in the debug log. Returns the exit code: a wrong value may show only when it is used.
  */
-export function tellFailure(error: unknown, { terminal, settings, log, clock, isLogOnly }: Listeners): void {
+export function tellFailure(
+  error: unknown,
+  { terminal, settings, log, clock, isLogOnly, isService }: Listeners,
+): number {
   if (isLogOnly) log.error(describeError(error), defined({ remedy: remedyOf(error) }));
   else printLines(terminal.err, failureLines(error, styleFor(terminal.err, settings)));
   if (settings.output.json) printDocument(terminal, failureDocument(error, clock.nowMs()));
   if (error instanceof Error) log.debug('The command failed', { stack: error.stack, cause: error.cause });
+  const isWrongValue = error instanceof ServiceError && error.code === 'invalid-input';
+  return isWrongValue && isService !== true ? exitCodes.usage : exitCodes.failed;
 }

@@ -49,7 +49,7 @@ test.each([
   [['data', 'erase', 'web'], 'expected list or remove'],
 ])('%j does nothing', async (argv, message) => {
   const { fake, application, code } = await run(argv);
-  expect([code, application.asked]).toEqual([1, []]);
+  expect([code, application.asked]).toEqual([2, []]);
   expect(fake.err()).toContain(message);
 });
 
@@ -62,7 +62,7 @@ test('recover passes on what a person wants for containers whose data cannot be 
 
 test.each([[['--keep-new']], [['web', '--keep-new', '--without-data']]])('recover %j does nothing', async (argv) => {
   const { application, code } = await run(['recover', ...argv], recover);
-  expect([code, application.asked]).toEqual([1, []]);
+  expect([code, application.asked]).toEqual([2, []]);
 });
 
 test('rollback passes on what becomes of the data, and nothing without an answer', async () => {

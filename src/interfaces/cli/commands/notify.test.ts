@@ -63,7 +63,7 @@ describe('upkeep notify', () => {
 
   test('test refuses a name that is none, and a set-up without targets', async () => {
     const unknown = await notify(['test', 'pager']);
-    expect(unknown.code).toBe(1);
+    expect(unknown.code).toBe(2);
     expect(unknown.err).toContain('Cannot notify "pager": there is no such target');
     expect(unknown.err).toContain('The targets are ops, mail');
     const none = await notify(['test'], { targets: [] });
