@@ -20,7 +20,7 @@ export type FollowOptions = {
 };
 
 /** The readings of the engine's lists, numbered from 1. */
-export type Readings = {
+type Readings = {
   /** The last one that has begun. */
   readonly begun: () => number;
   /** The one that made the listing. 0: none. */

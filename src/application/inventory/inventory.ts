@@ -32,7 +32,7 @@ import { unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
 import { entryKeyOf, type PastOutcome, type ContainerOutcome } from '../../domain/run/session.ts';
 import type { SwarmService } from '../../domain/container/swarm-service.ts';
 import type { LastChecks } from './last-checks.ts';
-import type { Readings } from './engine-cache.ts';
+import type { createEngineCache } from './engine-cache.ts';
 import { noStartTimes, type StartTimes } from './listing-reader.ts';
 import { isSameList, isSameRecord, putNewest } from '../../domain/text/plain-data.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
@@ -45,7 +45,7 @@ type InventoryParts = {
   /** Undefined before the first listing. The same object is returned while nothing has changed. */
   readonly listing: () => EngineListing | undefined;
   /** Absent: the listing is never older than the question. */
-  readonly readings?: Pick<Readings, 'begun' | 'shown' | 'readAgain'>;
+  readonly readings?: ReturnType<typeof createEngineCache>['readings'];
   readonly checks: Pick<LastChecks, 'of' | 'revision'>;
   readonly outcomes: Pick<LastOutcomes, 'of' | 'revision'>;
   /** Absent: start times are not shown. */
