@@ -278,6 +278,10 @@ describe('wud-card', () => {
     const triggers = (await ask(`/api/containers/${web.id}/triggers`)).json();
     expect(triggers).toEqual([{ id: 'upkeep.update', type: 'upkeep', name: 'update' }]);
     const [{ type, name }] = triggers;
+    const rehearsed = await scene.ask(`/api/containers/${web.id}/triggers/${type}/${name}?dryRun=1`, {
+      method: 'POST',
+    });
+    expect([rehearsed.status, rehearsed.json().error]).toEqual([400, expect.stringContaining('cannot be rehearsed')]);
     const pressed = await ask(`/api/containers/${web.id}/triggers/${type}/${name}/local`, { method: 'POST' });
     expect([pressed.status, pressed.json()]).toEqual([200, {}]);
     await until(async () => (await readList()).some((each) => each.name === 'we.b' && each.id !== web.id));

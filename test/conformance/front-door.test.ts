@@ -331,6 +331,11 @@ describe('POST /v1/rollback', () => {
     ['', 400, /"container"/],
     ['?container=nobody', 404, /^Cannot roll back "nobody": there is no container of this name$/],
     ['?container=web', 409, /^Cannot roll back "web": it has not been updated/],
+    ['?container=web&dry_run=true', 400, /^unknown query parameter "dry_run": this request cannot be rehearsed$/],
+    ['?container=web&dryRun', 400, /cannot be rehearsed/],
+    ['?container=web&preview=1', 400, /cannot be rehearsed/],
+    ['?container=web&apply=false', 400, /cannot be rehearsed/],
+    ['?name=web', 400, /did you mean "container"/],
   ])('%j is refused with %i', async (query, status, error) => {
     await start();
     const reply = await post(`/v1/rollback${query}`);

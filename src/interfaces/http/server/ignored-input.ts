@@ -50,16 +50,16 @@ export function createIgnoredInput(log: Log): IgnoredInput {
 const maxLogged = 100;
 
 function ignoredParameters({ path, methods, query: own, access }: Route, raw: RawQuery): readonly string[] {
-  if (!path.startsWith('/v1/')) return [];
   const unknown = Object.keys(raw).filter((name) => name !== '' && !Object.hasOwn(own, name));
   if (access === 'events token') return unknown.filter((name) => name !== 'access_token');
   const isChanging = methods.some((method) => method !== 'GET');
   for (const name of isChanging ? unknown : []) {
-    const right = meantBy(name, raw[name], Object.keys(own));
-    if (right !== undefined)
-      throw new HttpError(400, `unknown query parameter ${quoted(name, maxShown)}: did you mean "${right}"?`);
+    const right = meantBy(name, Object.keys(own)) ?? rehearsalIn(name, raw[name]);
+    if (right === undefined || (right === 'dry_run' && path === '/v1/check')) continue;
+    const hint = Object.hasOwn(own, right) ? `did you mean "${right}"?` : 'this request cannot be rehearsed';
+    throw new HttpError(400, `unknown query parameter ${quoted(name, maxShown)}: ${hint}`);
   }
-  return unknown;
+  return path.startsWith('/v1/') ? unknown : [];
 }
 
 /** Printable ASCII, as a header needs it. */
@@ -75,7 +75,7 @@ const maxNames = 5;
 const maxShown = 40;
 
 /** The parameter that a name of another program, or a misspelt one, most likely stands for. */
-function meantBy(name: string, value: RawQuery[string], own: readonly string[]): string | undefined {
+function meantBy(name: string, own: readonly string[]): string | undefined {
   const typed = plain(name);
   const parameters = own.map((each) => ({ name: each, plain: plain(each) }));
   const same = parameters.find((each) => each.plain === typed);
@@ -89,9 +89,13 @@ function meantBy(name: string, value: RawQuery[string], own: readonly string[]):
     if (alias !== undefined) return alias[0];
   }
   const similar = parameters.find((each) => isSimilar(typed, each.plain));
-  if (similar !== undefined) return similar.name;
-  const isAction = actions.has(typed) && [value].flat().some((one) => refusals.test(one?.trim() ?? ''));
-  return isAction && own.includes('dry_run') ? 'dry_run' : undefined;
+  return similar?.name;
+}
+
+/** The name `dry_run` if a client asks for no change in other words, also on a route that has no rehearsal. */
+function rehearsalIn(name: string, value: RawQuery[string]): string | undefined {
+  const isAction = actions.has(plain(name)) && [value].flat().some((one) => refusals.test(one?.trim() ?? ''));
+  return isAction ? 'dry_run' : meantBy(name, ['dry_run']);
 }
 
 /** `serviceName`, `service-name` and `service.name` have the word `service`. `name` alone says nothing of what it names. */
