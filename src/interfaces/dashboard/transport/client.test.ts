@@ -34,6 +34,9 @@ test.each([
   ['a page of 401', { status: 401, headers: { ...html, 'www-authenticate': 'Basic' }, body: '<h1>401</h1>' }],
   ['an empty 401', { status: 401 }],
   ['a page of 403', { status: 403, headers: html, body: '<h1>403</h1>' }],
+  ['a 401 in JSON', { status: 401, headers: json, body: '{"message":"Unauthorized"}' }],
+  ['a 403 in JSON', { status: 403, headers: json, body: '{}' }],
+  ['a 401 in plain text', { status: 401, headers: { 'content-type': 'text/plain' }, body: '401 Unauthorized' }],
 ])('%s of a proxy is no answer of Upkeep', async (_, answer) => {
   expect(await replyTo(() => answer)).toEqual({ kind: 'intercepted' });
 });

@@ -124,10 +124,13 @@ function replyOf(response: Response, text: string): Reply {
   if (isIntercepted(response, 'application/json')) return { kind: 'intercepted' };
   const lastEventId = response.headers.get('x-last-event-id') ?? undefined;
   if (response.ok) return { kind: 'ok', document: text === '' ? undefined : JSON.parse(text), lastEventId };
+  const why = errorIn(text);
+  // Upkeep says why it refuses a person.
+  if (why === '' && (response.status === 401 || response.status === 403)) return { kind: 'intercepted' };
   return {
     kind: 'refused',
     status: response.status,
-    why: errorIn(text) || `the answer was ${response.status}`,
+    why: why || `the answer was ${response.status}`,
     retryAfterMs: retryAfter(response),
   };
 }
