@@ -18,13 +18,13 @@ export const gotify = defineService({
   parameters: {
     title: text('of the message', { fallback: 'Upkeep' }),
     token: text('instead of the one in the path', { isSecret: true }),
-    priority: integer('by default 8 for a failure, 2 if nothing has changed, else the default of the application', {
+    priority: integer('by default 8 for a failure, 2 if nothing has changed', {
       min: -2,
       max: 10,
     }),
     disabletls: flag('plain http', false),
     insecureskipverify: flag('accept any certificate', false),
-    useheader: flag('send the token in a header, not in the query', false),
+    useheader: flag('send the token in a header', false),
     date: date('`2026-11-22T06:00:00Z`, or Unix seconds'),
     extras: jsonObject('for Gotify clients, such as `{"client::display":{"contentType":"text/markdown"}}`'),
   },

@@ -6,20 +6,16 @@ import { writtenFor, titledText } from '../service/markup.ts';
 import { isJsonObject, parseJson } from '../../../domain/text/json.ts';
 
 const opsgenieParameters = {
-  alias: text('alerts with the same alias are one; by default each message is an alert'),
+  alias: text('alerts with the same alias are one'),
   description: text('replaces the text'),
   responders: list('`team:name`, `user:mail`, or with an id'),
-  visibleto: list('teams and users that see the alert, in the form of `responders`'),
+  visibleto: list('as `responders`'),
   actions: list('names of actions'),
   tags: list('tags'),
   details: list('`key:value` pairs'),
   entity: text('the subject of the alert'),
   source: text('origin of the alert'),
-  priority: choice(
-    'by default P2 for a failure, P5 if nothing has changed, else that of the team',
-    ['P1', 'P2', 'P3', 'P4', 'P5'],
-    undefined,
-  ),
+  priority: choice('by default P2 for a failure, P5 if nothing has changed', ['P1', 'P2', 'P3', 'P4', 'P5'], undefined),
   note: text('added to the alert'),
   user: text('user that creates the alert'),
   title: text('the first line'),
@@ -81,7 +77,7 @@ const pagerdutyParameters = {
   severity: choice('by default error for a failure, else info', ['critical', 'error', 'warning', 'info'], undefined),
   source: text('origin of the event', { fallback: 'default' }),
   action: choice('of the event', ['trigger', 'acknowledge', 'resolve'], 'trigger'),
-  dedup_key: text('events with the same key are one alert; by default each message triggers its own'),
+  dedup_key: text('events with the same key are one alert'),
   details: jsonObject('of the event'),
   contexts: contexts('`link:URL,image:URL`, or a list in JSON'),
   client: text('name of the monitoring client'),

@@ -14,13 +14,13 @@ export const generic = defineService({
     'Keys that are not in the table are forwarded; write `__title` to forward a `title`. `@Name=value` is a header, `$name=value` a further field of the JSON object. A plain `https://…` means `generic+https://…`.',
   example: 'generic+https://hooks.example.com/api/upkeep?template=json&@X-Api-Key=key-90210-abcdef&$node=vm1&room=7',
   parameters: {
-    template: choice('without it the text is the body; `json`: an object of all fields', ['json'], undefined),
+    template: choice('`json`: an object of all fields, else the text', ['json'], undefined),
     messagekey: text('field of the text', { fallback: 'message' }),
     titlekey: text('field of the title', { fallback: 'title' }),
     contenttype: text('used with a template', { fallback: 'application/json' }),
-    method: method('of the request; with GET, the text is in the query, too'),
+    method: method('of the request'),
     disabletls: flag('plain http', false),
-    title: text('no effect; kept for old URLs'),
+    title: text('no effect'),
   },
   otherKeys: 'forwarded',
   readAddress(parts) {
@@ -99,7 +99,7 @@ function looksRandom(segment: string): boolean {
 
 const parameters = {
   clientid: text('of the connection; random by default'),
-  qos: choice('0: at most once, 1: at least once, 2: exactly once', ['0', '1', '2'], '0', {
+  qos: choice('2: exactly once', ['0', '1', '2'], '0', {
     AtMostOnce: '0',
     at_most_once: '0',
     AtLeastOnce: '1',
@@ -107,11 +107,11 @@ const parameters = {
     ExactlyOnce: '2',
     exactly_once: '2',
   }),
-  retained: flag('the broker keeps the message for later subscribers', false),
+  retained: flag('for later subscribers', false),
   cleansession: flag('the broker keeps no session', true),
   disabletls: flag('turn TLS off for mqtts', false),
   disabletlsverification: flag('accept any certificate', false),
-  title: text('no effect: an MQTT message has no title'),
+  title: text('no effect'),
 };
 
 export const mqtt = defineService({

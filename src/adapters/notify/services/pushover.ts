@@ -17,7 +17,7 @@ export const pushover = defineService({
     'pushover://shoutrrr:azGDORePK8gMaC0QOYAMyEEuzJnyUi@uQiRzpo4DXghDmr9QzzfQu27cmVRsG/?devices=phone&priority=1',
   parameters: {
     devices: list('names of devices; all by default'),
-    priority: integer('by default 1 for a failure, -1 if nothing has changed, else 0', { min: -2, max: 2 }),
+    priority: integer('by default 1 for a failure, -1 if nothing has changed', { min: -2, max: 2 }),
     title: text('of the message'),
     encryptionkey: text('64 hex digits, for end-to-end encryption', { aliases: ['key'], isSecret: true }),
     retry: integer('seconds between two alarms of priority 2', { fallback: 60, min: 30, max: 10_800 }),

@@ -16,7 +16,7 @@ export const apprise = defineService({
   about: 'The key names a configuration in the Apprise API, which forwards the message to its services.',
   example: 'apprise://apprise.example.com:8000/up-k33p-c0nfig?tag=ops&disabletls=yes',
   parameters: {
-    tag: text('tags of the services to notify; a comma means or, a space means and', { aliases: ['tags'] }),
+    tag: text('tags of the services; a comma means or, a space and', { aliases: ['tags'] }),
     title: text('for messages without a title'),
     disabletls: flag('plain http', false),
   },
@@ -67,7 +67,7 @@ export const webhook = defineService({
   title: 'Signed webhook',
   form: 'webhook+https://HOST[:PORT]/PATH?secret=SECRET',
   about:
-    'The body is a JSON object. Its id stays the same in repeats. The header `webhook-signature` proves its origin. A secret is any text, or `whsec_` and base64. To replace a secret, give the new and the old one, separated by a comma.',
+    'The body is a [signed JSON object](#the-body-of-a-signed-webhook). A secret is any text, or `whsec_` and base64. To replace a secret, give the new and the old one, separated by a comma.',
   example: 'webhook+https://hooks.example.com/upkeep?secret=whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
   parameters: { secret: list('one or two secrets', { isRequired: true }), title: text('for messages without a title') },
   otherKeys: 'forwarded',

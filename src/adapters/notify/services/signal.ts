@@ -21,13 +21,7 @@ export const signal = defineService({
     title: text('the first line'),
     disabletls: flag('plain http', false),
     skiptlsverify: flag('accept any certificate', false),
-    textmode: choice(
-      'of your own template: `styled` knows bold words and others',
-      ['normal', 'styled'],
-      undefined,
-      {},
-      ['text_mode'],
-    ),
+    textmode: choice('of your own template', ['normal', 'styled'], undefined, {}, ['text_mode']),
   },
   readAddress(parts, values) {
     const [first = '', ...others] = parts.segments;

@@ -10,25 +10,19 @@ import { escapeHtml } from '../../../domain/notification/template/format.ts';
 
 const parameters = {
   fromaddress: address('sender', { aliases: ['from'], isRequired: true }),
-  toaddresses: list('recipients; each gets a separate mail', { aliases: ['to'], isRequired: true }),
+  toaddresses: list('recipients', { aliases: ['to'], isRequired: true }),
   fromname: text('name of the sender'),
   subject: text('for messages without a title', { aliases: ['title'], fallback: 'Upkeep' }),
-  auth: essential(
-    choice(
-      'login method; Unknown is Plain with a user, else None',
-      ['Unknown', 'None', 'Plain', 'Login', 'CRAMMD5', 'OAuth2'],
-      'Unknown',
-    ),
-  ),
+  auth: essential(choice('login method', ['Unknown', 'None', 'Plain', 'Login', 'CRAMMD5', 'OAuth2'], 'Unknown')),
   encryption: essential(
     choice('Auto is ImplicitTLS on port 465', ['Auto', 'None', 'ExplicitTLS', 'ImplicitTLS'], 'Auto'),
   ),
-  usestarttls: flag('upgrade to TLS if the server offers it', true, ['starttls']),
+  usestarttls: flag('upgrade to TLS', true, ['starttls']),
   requirestarttls: essential(flag('send nothing without TLS', false)),
   skiptlsverify: flag('accept any certificate', false),
   usehtml: flag('also send the text as HTML', false),
   clienthost: text('name in EHLO; `auto` is the name of this machine', { fallback: 'localhost' }),
-  timeout: duration('limit of the whole session', '10s'),
+  timeout: duration('of the whole session', '10s'),
 };
 
 /** https://containrrr.dev/shoutrrr/v0.8/services/email/ */
@@ -37,7 +31,7 @@ export const smtp = defineService({
   title: 'E-mail (SMTP)',
   form: 'smtp://[USER:PASSWORD@]HOST[:PORT]/?from=ADDRESS&to=ADDRESS[,ADDRESS…]',
   about:
-    'Port 465 uses TLS from the start. Other ports upgrade to TLS if the server offers it. A login in plain text is never sent over an unencrypted connection, except to this machine.',
+    'Port 465 uses TLS from the start. Other ports upgrade to TLS. A login in plain text is never sent over an unencrypted connection, except to this machine.',
   example:
     'smtp://upkeep:app-Passw0rd-77@smtp.example.com:587/?from=upkeep@example.com&to=ops@example.com,me@example.com&fromname=Upkeep',
   parameters,

@@ -11,12 +11,8 @@ import { plainFor, wordsFor, titleOf } from '../service/markup.ts';
 const parameters = {
   chats: list('numbers of chats, `@channel`, or `CHAT:TOPIC`', { aliases: ['channels'], isRequired: true }),
   preview: flag('previews of links', true),
-  notification: flag('a sound; without it none if nothing has changed', true),
-  parsemode: choice(
-    'how the text of your own template is marked up',
-    ['None', 'Markdown', 'HTML', 'MarkdownV2'],
-    'None',
-  ),
+  notification: flag('a sound', true),
+  parsemode: choice('of your own template', ['None', 'Markdown', 'HTML', 'MarkdownV2'], 'None'),
   title: text('the first line, in bold'),
 };
 

@@ -8,13 +8,13 @@ import { wordsFor, writtenFor, titledText } from '../service/markup.ts';
 
 const parameters = {
   stream: text('channel that gets the message'),
-  topic: text('of the message; by default the begin of the title, which names the host'),
+  topic: text('of the message; by default the begin of the title'),
   title: text('of the message'),
   type: essential(
     choice('to a channel or to people', ['channel', 'direct'], 'channel', { stream: 'channel', private: 'direct' }),
   ),
-  to: list('mail addresses or ids of people, for type=direct'),
-  read_by_sender: flag('the message counts as read by the bot', false),
+  to: list('mail addresses or ids, for type=direct'),
+  read_by_sender: flag('the bot has read it', false),
 };
 
 /** https://zulip.com/api/send-message */
