@@ -237,17 +237,24 @@ test('a repair is told to the targets that the label of the service names', asyn
 });
 
 /** A service of two nodes with these platforms. Its tag has moved to an index, and a key has signed one of its parts. */
-async function signedService(nodes: readonly (typeof amd64)[], signed: 'index' | 'image') {
+async function signedService(
+  nodes: readonly (typeof amd64)[],
+  signed: 'index' | 'image',
+  {
+    labels = {},
+    name = 'docker.io/swarm/web',
+  }: { readonly labels?: Readonly<Record<string, string>>; readonly name?: string } = {},
+) {
   const scene = createSandboxScene({ swarmNodes: nodes.length });
   const { world } = scene.sandbox.ownSwarm;
   for (const [at, node] of [...world.nodes.values()].entries()) node.platform = nodes[at] ?? amd64;
-  await deploy(scene, 'web', { nextPlatforms: [arm64, amd64] });
+  await deploy(scene, 'web', { nextPlatforms: [arm64, amd64], ...labelled(labels) });
   const { store } = scene.registry;
   const index = await store.fetch(parseImageReference('swarm/web:1'));
   const images = index.kind === 'index' ? index.images : [];
   const key = makeCosignKey('team');
   const digests = signed === 'index' ? [index.digest] : images.map(({ manifestDigest }) => manifestDigest);
-  for (const digest of digests) store.sign(`swarm/web@${digest}`, key.signImage(digest, 'docker.io/swarm/web'));
+  for (const digest of digests) store.sign(`swarm/web@${digest}`, key.signImage(digest, name));
   const verificationKeys = await readVerificationKeys([key.file]);
   const run = async () => {
     const { outside } = scene.startProcess();
@@ -269,6 +276,20 @@ test.each([
   expect(await scene.run()).toMatchObject({ outcome: 'fresh' });
 });
 
+test.each([
+  [
+    'signed under another name, unless its label allows it',
+    'ghcr.io/team/web',
+    { 'upkeep.verify-identity': 'ghcr.io/team/web' },
+  ],
+  ['of a service that asks for nothing else', 'docker.io/swarm/web', {}],
+])('a service gets an image %s', async (_, name, labels) => {
+  const scene = await signedService([amd64], 'index', { name, labels });
+  expect(await scene.run()).toMatchObject({ outcome: 'updated' });
+  const strict = await signedService([amd64], 'index', { name, labels: { 'upkeep.verify-annotation': 'env=prod' } });
+  expect(await strict.run()).toMatchObject({ outcome: 'skipped', reason: expect.stringContaining('not signed by') });
+});
+
 test('a service stays, if its nodes need several images of an index that is not signed', async () => {
   const scene = await signedService([amd64, arm64], 'image');
   const before = scene.image();
@@ -281,9 +302,9 @@ test('a service stays, if its nodes need several images of an index that is not 
   expect(scene.image()).toBe(before);
 });
 
-const labelled = (Labels: Readonly<Record<string, string>>): Wish => ({
-  edit: (spec) => Object.assign(spec, { Labels }),
-});
+function labelled(Labels: Readonly<Record<string, string>>): Wish {
+  return { edit: (spec) => Object.assign(spec, { Labels }) };
+}
 
 test.each<[string, Partial<ServiceSettings>, string]>([
   ['upkeep.approve: true', {}, 'Waits for approval'],
@@ -292,6 +313,9 @@ test.each<[string, Partial<ServiceSettings>, string]>([
   ['upkeep.window: Mon 00:00-00:01', {}, 'Its window opens'],
   ['upkeep.window: at night', {}, 'Its window cannot be read'],
   ['upkeep.verify: team', {}, 'not signed by "team": no key of that name is given'],
+  ['upkeep.verify: ', { verifyWith: { kind: 'off' } }, 'the label upkeep.verify cannot be read: it is empty'],
+  ['upkeep.verify-annotation: env=prod', {}, 'no key is given with --verify-key'],
+  ['com.centurylinklabs.watchtower.verify-annotation: env', {}, 'the label upkeep.verify-annotation cannot be read'],
   ['upkeep.no-pull: true', {}, 'Its label "upkeep.no-pull" cannot be followed on a service'],
   ['com.centurylinklabs.watchtower.no-pull: true', {}, 'cannot be followed on a service'],
   ['upkeep.health-probe: http://:80/', {}, 'Its label "upkeep.health-probe" cannot be followed'],

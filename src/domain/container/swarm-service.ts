@@ -370,6 +370,8 @@ const supportedNames: readonly string[] = [
   'approve',
   'window',
   'verify',
+  'verify-identity',
+  'verify-annotation',
   'depends-on',
   'health-window',
   'health-timeout',
