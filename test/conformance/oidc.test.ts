@@ -1,5 +1,9 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createIssuer } from '../../src/adapters/oidc/issuer.ts';
+import { clientSecretOf } from '../../src/composition/process-context.ts';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
 import type { OidcSettings, SessionChange } from '../../src/domain/settings/http-settings.ts';
 import { createFakeClock } from '../support/clock/fake-clock.ts';
@@ -86,7 +90,7 @@ async function start({ product = products.Authentik, oidc, settings, ...options 
   };
   const made = createIssuer({
     settings: effective,
-    clientSecret: () => issuer.clientSecret,
+    clientSecret: () => (effective.clientSecret ? clientSecretOf(effective.clientSecret) : issuer.clientSecret),
     clock: createSystemClock(),
     version: '1.2.3',
     proxy: {},
@@ -273,6 +277,16 @@ describe('an attacker', () => {
     expect((await sessionOf(thief)).signed_in).toBe(false);
   });
 
+  test('cannot use the code of another sign-in for their own', async () => {
+    await start();
+    const { back } = await answerFor('anna');
+    const thief = openBrowser();
+    issuer.tampering = {
+      answer: (url) => (url.searchParams.set('code', new URL(back).searchParams.get('code') ?? ''), url),
+    };
+    expect(await failureOf('eve', thief)).toMatch(/refuses|not valid/);
+  });
+
   test.each([
     'https://evil.test/',
     '//evil.test',
@@ -317,6 +331,38 @@ describe('an attacker', () => {
     for (let each = 0; each < 25; each += 1)
       statuses.push((await scene.ask('/v1/oidc-sign-in', { token: null })).status);
     expect(statuses.filter((status) => status === 429)).toHaveLength(5);
+  });
+});
+
+describe('a file with the secret of this client', () => {
+  const path = join(mkdtempSync(join(tmpdir(), 'upkeep-client-secret-')), 'secret');
+  afterAll(() => rmSync(dirname(path), { recursive: true, force: true }));
+
+  test('is read at each sign-in, and none is tried without the secret', async () => {
+    writeFileSync(path, `${issuers.get(products.Authentik)?.clientSecret}\n`);
+    await start({ oidc: { clientSecret: { kind: 'file', path } } });
+    const browser = openBrowser();
+    await signIn('anna', browser);
+    expect((await sessionOf(browser)).signed_in).toBe(true);
+    const spoilt: readonly (readonly [string | undefined, RegExp])[] = [
+      ['another-secret', /refuses/],
+      ['', /the file is empty/],
+      ['upkeep: SECRET-WORD', /a name or a second line/],
+      ['"SECRET-WORD"', /quotes/],
+      [undefined, /there is no such file/],
+    ];
+    for (const [text, why] of spoilt) {
+      rmSync(path);
+      if (text !== undefined) writeFileSync(path, text);
+      const asked = issuer.asked.filter((each) => each.endsWith('/token')).length;
+      // The sign-in may fail before the browser has been sent to the issuer.
+      expect(await failureOf()).toMatch(why);
+      expect(issuer.asked.filter((each) => each.endsWith('/token')).length - asked).toBe(
+        text === 'another-secret' ? 1 : 0,
+      );
+      if (text === undefined) writeFileSync(path, '');
+    }
+    expect(JSON.stringify(scene.lines)).not.toContain('SECRET-WORD');
   });
 });
 
