@@ -3,7 +3,8 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import type { Duplex } from 'node:stream';
 import { HttpFailure } from './failure.ts';
-import { BlockList, isIP } from 'node:net';
+import { BlockList } from 'node:net';
+import { readAddressList, type AddressList } from '../../domain/settings/http-settings.ts';
 
 export type ProxyOptions = {
   /** URL of the proxy for `http:`, as in `HTTP_PROXY`. */
@@ -133,30 +134,9 @@ function openTunnel(proxy: URL, target: string, deadlineMs: number): Promise<Dup
   });
 }
 
-/** A set of ranges of IP addresses. */
-export type AddressList = { readonly isEmpty: boolean; readonly contains: (address: string) => boolean };
-
 /** Reads addresses and CIDR ranges of both families. Other entries are ignored. */
 export function createAddressList(entries: readonly string[]): AddressList {
-  const ranges = new BlockList();
-  let isEmpty = true;
-  for (const entry of entries) {
-    const [address = '', bits] = entry.split('/');
-    const family = familyOf(address);
-    if (family === undefined || (bits !== undefined && !/^\d{1,3}$/.test(bits))) continue;
-    const longest = family === 'ipv4' ? 32 : 128;
-    const length = bits === undefined ? longest : Number(bits);
-    if (length > longest) continue;
-    ranges.addSubnet(address, length, family);
-    isEmpty = false;
-  }
-  return {
-    isEmpty,
-    contains(address) {
-      const family = familyOf(address);
-      return family !== undefined && ranges.check(address, family);
-    },
-  };
+  return readAddressList(entries, new BlockList());
 }
 
 /** Addresses of this machine itself: https://www.rfc-editor.org/rfc/rfc6890.html */
@@ -166,10 +146,4 @@ export const loopback = createAddressList(['127.0.0.0/8', '::1/128']);
 export function splitHost(host: string): { readonly name: string; readonly port: string } {
   const [, bracketed, plain = '', port = ''] = /^(?:\[([^\]]*)\]|([^:]*))(?::(\d+))?$/.exec(host) ?? [];
   return { name: (bracketed ?? plain).toLowerCase(), port };
-}
-
-function familyOf(address: string): 'ipv4' | 'ipv6' | undefined {
-  const version = isIP(address);
-  if (version === 0) return undefined;
-  return version === 4 ? 'ipv4' : 'ipv6';
 }

@@ -7,7 +7,8 @@ import { noRetries, usualRetries, type RetryBounds } from './throttle.ts';
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createAddressList, loopback, splitHost, type AddressList } from '../http/proxy.ts';
+import type { AddressList } from '../../domain/settings/http-settings.ts';
+import { createAddressList, loopback, splitHost } from '../http/proxy.ts';
 import { orAborted } from '../../domain/concurrency.ts';
 
 /** A host to request an image from. */

@@ -1,3 +1,4 @@
+import { isFailure } from '../../domain/outside/engine.ts';
 import type { Outcomes } from '../../domain/run/session.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import { isAlive, type ContainerSummary, type ImageSummary } from '../../domain/container/container.ts';
@@ -187,7 +188,7 @@ async function removeKept(
   const container = await engine.inspectContainer(id);
   if (container === undefined || container.name !== name || isAlive(container.state.status)) return;
   const outcome = await engine.removeContainer(id);
-  if (outcome.kind === 'refused' || outcome.kind === 'unknown') {
+  if (isFailure(outcome)) {
     log.warn('A kept container cannot be removed', { container: name, error: outcome.message });
     return;
   }

@@ -1,3 +1,4 @@
+import { isFailure } from '../../domain/outside/engine.ts';
 import type { StepOutcome } from '../../domain/transaction/memory.ts';
 import {
   readJournal,
@@ -74,7 +75,7 @@ export async function createUnderTag(
     // On a second try, the first one has already moved the tag.
     if (!keepsTag && before !== undefined && !tagsBefore.has(oldId)) tagsBefore.set(oldId, before);
     const outcome = await engine.tagImage(image.id, tag);
-    if (outcome.kind === 'refused' || outcome.kind === 'unknown') return outcome;
+    if (isFailure(outcome)) return outcome;
   }
   const created = await engine.createContainer(name, recipe);
   if (!keepsTag && created.kind === 'done') withTag.add(planned.container.id);

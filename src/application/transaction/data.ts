@@ -2,7 +2,7 @@
 
 import { isAlive, type Container } from '../../domain/container/container.ts';
 import type { DataItem, MountPoint } from '../../domain/container/container-settings.ts';
-import type { CallOutcome } from '../../domain/outside/engine.ts';
+import { isFailure, type CallOutcome } from '../../domain/outside/engine.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { otherWriter } from '../../domain/plan/saved-data.ts';
 import type { DataFacts, DataHelper, JournaledData } from '../../domain/transaction/facts.ts';
@@ -14,6 +14,7 @@ import {
   helperWords,
   labelsOfCopy,
   noCopyExitCode,
+  ownerOfCopy,
   readFigures,
   whyTooMuch,
   writeDataOrder,
@@ -331,15 +332,10 @@ export async function clearData(
 
 /** Copies of earlier updates of the same container, which the one of this update replaces. */
 async function removeFormerCopies({ engine }: Pick<Outside, 'engine'>, leader: string, transaction: string) {
-  for (const { name, labels } of await engine.listVolumes(`${copyLabels.container}=${leader}`)) {
-    const of = labels[dataOfLabel];
-    if (of === undefined || of === transaction) continue;
-    if (name === dataVolumeNames({ leader, transaction: of }).copy) await engine.removeVolume(name);
+  for (const volume of await engine.listVolumes(`${copyLabels.container}=${leader}`)) {
+    const owner = ownerOfCopy(volume);
+    if (owner?.leader === leader && owner.transaction !== transaction) await engine.removeVolume(volume.name);
   }
-}
-
-function isFailure(outcome: CallOutcome): outcome is Exclude<CallOutcome, { kind: 'done' | 'noop' }> {
-  return outcome.kind === 'refused' || outcome.kind === 'unknown';
 }
 
 /** The sentence for a state that only a person can end. */

@@ -12,7 +12,7 @@ import {
 } from '../../domain/self-update/helper.ts';
 import { helperMarkTag, helperMarkText, helperName } from '../../domain/transaction/transaction-names.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import type { CallOutcome } from '../../domain/outside/engine.ts';
+import { isFailure, type CallOutcome } from '../../domain/outside/engine.ts';
 import {
   folderOf,
   foldersAbove,
@@ -122,16 +122,13 @@ async function createAndStart(
   if (id === undefined) return 'a helper cannot be created: the engine did not answer';
   for (const { networkId, endpoint } of recipe.laterEndpoints) {
     const connected = await engine.connectNetwork({ containerId: id, networkId, endpoint });
-    if (connected.kind === 'refused' || connected.kind === 'unknown')
-      return `a helper cannot be connected to its networks: ${connected.message}`;
+    if (isFailure(connected)) return `a helper cannot be connected to its networks: ${connected.message}`;
   }
   const written = await writeBundle({ engine }, id, files);
-  if (written.kind === 'refused' || written.kind === 'unknown')
-    return `a helper cannot get the files of this container: ${written.message}`;
+  if (isFailure(written)) return `a helper cannot get the files of this container: ${written.message}`;
   const tag = helperMarkTag(id, order.transaction, seal?.sign(helperMarkText(id, order.transaction)));
   const marked = await engine.tagImage(order.newImageId, tag);
-  if (marked.kind === 'refused' || marked.kind === 'unknown')
-    return `a helper cannot be marked as ours: ${marked.message}`;
+  if (isFailure(marked)) return `a helper cannot be marked as ours: ${marked.message}`;
   const started = await engine.startContainer(id);
   if (started.kind === 'done' || started.kind === 'noop') return undefined;
   const status = (await engine.inspectContainer(id))?.state.status;

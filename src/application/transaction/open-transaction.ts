@@ -1,6 +1,6 @@
 import type { Member } from '../../domain/transaction/facts.ts';
 import { isAlive, restartPolicyOf, type Container } from '../../domain/container/container.ts';
-import type { EngineInfo, CallOutcome } from '../../domain/outside/engine.ts';
+import { isFailure, type EngineInfo, type CallOutcome } from '../../domain/outside/engine.ts';
 import type { FileBundle } from './hand-over.ts';
 import { hasSelfRemovingSuccessor, removesItself, type Journal } from '../../domain/transaction/journal.ts';
 import {
@@ -282,7 +282,7 @@ export async function untag({ engine }: Pick<Outside, 'engine'>, tag: Transactio
   if (image === undefined) return { kind: 'noop' };
   if (otherNames(image, tag).length === 0) {
     const named = await engine.tagImage(image.id, namelessTag);
-    if (named.kind === 'refused' || named.kind === 'unknown') return named;
+    if (isFailure(named)) return named;
   }
   return engine.removeImage(tag);
 }

@@ -41,7 +41,7 @@ import { leftOutFields, parseLink } from '../../domain/container/recipe/host-con
 import { getsFreshVolumes } from '../../domain/plan/replacement.ts';
 import { withAutoRemove } from '../../domain/transaction/journal.ts';
 import { isAlive, type Container, type Network } from '../../domain/container/container.ts';
-import type { CallOutcome } from '../../domain/outside/engine.ts';
+import { isFailure, type CallOutcome } from '../../domain/outside/engine.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { firstToEnd, outcomeOfEnd } from './facts.ts';
 import type { Endpoint } from '../../domain/container/container-settings.ts';
@@ -172,7 +172,7 @@ async function keepOld({ outside, transaction }: StepContext, { id }: StepOf<'ke
   const { nowMs } = await outside.engine.info();
   const imageId = (await outside.engine.inspectContainer(id))?.imageId ?? member.oldImageId;
   const marked = await outside.engine.tagImage(imageId, keptMarkTag(id));
-  if (marked.kind === 'refused' || marked.kind === 'unknown') return marked;
+  if (isFailure(marked)) return marked;
   return outside.engine.renameContainer(id, keptName({ name, policy, wasRunning, untilMs: nowMs + keepMs }));
 }
 
@@ -328,7 +328,7 @@ async function restoreNetworks(context: StepContext, containerId: string, outcom
       const network = parts && networkBefore(context, parts, name);
       if (network === undefined) return outcome;
       const created = await engine.createNetwork(network);
-      if (created.kind === 'refused' || created.kind === 'unknown') {
+      if (isFailure(created)) {
         const message = `its network ${quoted(name)} was removed, and cannot be created again: ${created.message}`;
         return { ...created, message };
       }
@@ -336,7 +336,7 @@ async function restoreNetworks(context: StepContext, containerId: string, outcom
     }
     const wanted = parts?.endpoints.get(name) ?? withoutAssigned(endpoint);
     const connected = await engine.connectNetwork({ containerId, networkId: name, endpoint: wanted });
-    if (connected.kind === 'refused' || connected.kind === 'unknown') return connected;
+    if (isFailure(connected)) return connected;
   }
   return lost.length > 0 ? { kind: 'done' } : outcome;
 }

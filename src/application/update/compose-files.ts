@@ -21,6 +21,7 @@ import { labelsInEffect, labelValuesOf } from '../../domain/settings/effective-s
 import { describeError } from '../../domain/text/errors.ts';
 import { addTo, putNewest } from '../../domain/text/plain-data.ts';
 import { parseTransactionName, plainName } from '../../domain/transaction/transaction-names.ts';
+import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
 import type { RunTransaction } from '../transaction/run-transaction.ts';
 
 /** Keeps the compose files of containers in step with their tags. Its methods never throw. */
@@ -139,6 +140,7 @@ export function createComposeKeeper(
 
   /** The references of all containers of the project, by service, and the other projects. */
   async function surveyOf(listed: readonly ContainerSummary[], { project }: ComposeRecord) {
+    const own: { readonly id: string; readonly service: string }[] = [];
     const references = new Map<string, string[]>();
     const others = new Map<string, ReturnType<typeof projectOf>>();
     for (const { id, name, labels } of listed) {
@@ -147,11 +149,10 @@ export function createComposeKeeper(
       if (identity.project !== project.name) {
         const other = projectOf(identity);
         others.set(JSON.stringify(other), other);
-      } else if (!identity.oneOff) {
-        const reference = (await referenceOf(id)) ?? '';
-        addTo(references, identity.service, reference);
-      }
+      } else if (!identity.oneOff) own.push({ id, service: identity.service });
     }
+    const read = await mapConcurrently(own, inspectionsAtOnce, async ({ id }) => (await referenceOf(id)) ?? '');
+    for (const [index, { service }] of own.entries()) addTo(references, service, read[index] ?? '');
     return { references, others: [...others.values()] };
   }
 

@@ -1,3 +1,4 @@
+import { isFailure } from '../../domain/outside/engine.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import { journalPrefix } from '../../domain/image/labels.ts';
@@ -6,7 +7,7 @@ import { formatBytes } from '../../domain/text/plain-data.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { printTime } from '../../domain/text/duration.ts';
 import type { RollbackOptions } from '../../domain/run/session.ts';
-import { copyLabels, dataOfLabel, dataVolumeNames } from '../../domain/transaction/data-helper.ts';
+import { copyLabels, dataOfLabel, ownerOfCopy } from '../../domain/transaction/data-helper.ts';
 import { maxKeepMs } from '../../domain/settings/values/label-values.ts';
 
 /** A copy of a container's data that an update has kept: a volume of the engine, with plain files. */
@@ -24,17 +25,18 @@ export type KeptCopy = {
   readonly files: number;
 };
 
-/** All kept copies, oldest first. Labels are untrusted: only a volume with the name that an update gives is one. */
+/** All kept copies, oldest first. */
 export async function listKeptCopies(
   { engine }: Pick<ReadOnlyOutside, 'engine'>,
   signal?: AbortSignal,
 ): Promise<readonly KeptCopy[]> {
   const volumes = await engine.listVolumes(dataOfLabel, signal);
-  const copies = volumes.flatMap(({ name, labels, createdAtMs }): readonly KeptCopy[] => {
-    const [container = '', transaction = ''] = [labels[copyLabels.container], labels[dataOfLabel]];
+  const copies = volumes.flatMap((volume): readonly KeptCopy[] => {
+    const { name, labels, createdAtMs } = volume;
+    const owner = ownerOfCopy(volume);
     const keepMs = wholeNumber(labels[copyLabels.keep]);
-    if (keepMs === 0 || keepMs > maxKeepMs || dataVolumeNames({ leader: container, transaction }).copy !== name)
-      return [];
+    if (owner === undefined || keepMs === 0 || keepMs > maxKeepMs) return [];
+    const { leader: container, transaction } = owner;
     const [bytes, files] = [wholeNumber(labels[copyLabels.bytes]), wholeNumber(labels[copyLabels.files])];
     const keptUntilMs = createdAtMs + keepMs;
     return [{ container, volume: name, transaction, takenAtMs: createdAtMs, keptUntilMs, bytes, files }];
@@ -61,7 +63,7 @@ export async function removeKeptCopies(
   const removed = copies.filter(({ container }) => names.includes(container));
   for (const { volume, container } of removed) {
     const outcome = await engine.removeVolume(volume);
-    if (outcome.kind === 'refused' || outcome.kind === 'unknown')
+    if (isFailure(outcome))
       throw new ServiceError('engine-refused', `Cannot remove the copy of ${quoted(container)}: ${outcome.message}`);
   }
   return removed;
@@ -81,7 +83,7 @@ export async function removeOverdueCopies({ engine, log }: Outside, signal?: Abo
     for (const { container, volume, keptUntilMs } of copies) {
       if (keptUntilMs > nowMs || signal?.aborted) continue;
       const outcome = await engine.removeVolume(volume);
-      if (outcome.kind === 'refused' || outcome.kind === 'unknown')
+      if (isFailure(outcome))
         log.warn('A kept copy of data cannot be removed', { container, volume, error: outcome.message });
       else log.info('A kept copy of data was removed', { container, volume, because: 'its time is over' });
     }

@@ -211,6 +211,13 @@ export type CallOutcome =
   | Refusal
   | { readonly kind: 'unknown'; readonly message: string };
 
+/** Whether the call did not reach its goal for certain. */
+export function isFailure<Outcome extends { readonly kind: string }>(
+  outcome: Outcome,
+): outcome is Extract<Outcome, { readonly kind: 'refused' | 'unknown' }> {
+  return outcome.kind === 'refused' || outcome.kind === 'unknown';
+}
+
 type Refusal = {
   readonly kind: 'refused';
   readonly status: number;

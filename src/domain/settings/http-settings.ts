@@ -197,7 +197,7 @@ const badName = 'has a name that is not 1 to 50 letters, digits, spaces or . _ @
 type IpAddress = { readonly bits: 32 | 128; readonly value: bigint };
 
 /** An address or a range such as `10.0.0.0/8`. */
-export type IpRange = { readonly address: IpAddress; readonly prefix: number };
+type IpRange = { readonly address: IpAddress; readonly prefix: number };
 
 /** Undefined for any text but one address. A zone (`fe80::1%eth0`) is dropped. */
 export function parseIpAddress(text: string): IpAddress | undefined {
@@ -219,10 +219,31 @@ export function parseIpRange(text: string): IpRange | undefined {
   return prefix >= 0 && prefix <= address.bits ? { address, prefix } : undefined;
 }
 
-export function isInRange({ bits, value }: IpAddress, { address, prefix }: IpRange): boolean {
-  if (bits !== address.bits) return false;
-  const shift = BigInt(bits - prefix);
-  return value >> shift === address.value >> shift;
+/** A set of ranges of IP addresses. */
+export type AddressList = { readonly isEmpty: boolean; readonly contains: (address: string) => boolean };
+
+/** Reads addresses and CIDR ranges of both families into a `BlockList` of Node. Other entries are ignored. */
+export function readAddressList(entries: readonly string[], list: RangeList): AddressList {
+  const ranges = entries.flatMap((entry) => parseIpRange(entry) ?? []);
+  for (const { address, prefix } of ranges) list.addSubnet(formatIpAddress(address), prefix, familyOf(address));
+  return {
+    isEmpty: ranges.length === 0,
+    contains(text) {
+      const address = parseIpAddress(text);
+      return address !== undefined && list.check(formatIpAddress(address), familyOf(address));
+    },
+  };
+}
+
+type Family = 'ipv4' | 'ipv6';
+
+type RangeList = {
+  readonly addSubnet: (address: string, prefix: number, family: Family) => void;
+  readonly check: (address: string, family: Family) => boolean;
+};
+
+function familyOf({ bits }: IpAddress): Family {
+  return bits === 32 ? 'ipv4' : 'ipv6';
 }
 
 /** The canonical text of an address: https://www.rfc-editor.org/rfc/rfc5952 */

@@ -2,6 +2,7 @@
 
 import type { Image } from '../container/container.ts';
 import type { ContainerRecipe, DataItem } from '../container/container-settings.ts';
+import type { Labels } from '../image/labels.ts';
 import type { EngineKind } from '../outside/engine.ts';
 import { arrayOf, isJsonObject, isWholeNumber, parseJson, stringOf } from '../text/json.ts';
 import { formatDuration } from '../text/duration.ts';
@@ -51,6 +52,19 @@ export function labelsOfCopy(
     [copyLabels.paths]: JSON.stringify(items.map(({ paths }) => paths)),
     [copyLabels.keep]: String(keepMs),
   };
+}
+
+/** Whose copy a volume is. Labels are untrusted: only a volume with the name that an update gives is one. */
+export function ownerOfCopy({
+  name,
+  labels,
+}: {
+  readonly name: string;
+  readonly labels: Labels;
+}): DataOwner | undefined {
+  const [leader, transaction] = [labels[copyLabels.container], labels[dataOfLabel]];
+  if (leader === undefined || transaction === undefined) return undefined;
+  return dataVolumeNames({ leader, transaction }).copy === name ? { leader, transaction } : undefined;
 }
 
 /** The task of a helper. */

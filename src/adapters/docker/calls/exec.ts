@@ -1,4 +1,4 @@
-import type { CommandOutcome, ContainerCommand } from '../../../domain/outside/engine.ts';
+import { isFailure, type CommandOutcome, type ContainerCommand } from '../../../domain/outside/engine.ts';
 import { changeAndRead, errorOutcome, thrownOutcome } from './changes.ts';
 import type { Client } from '../transport/client.ts';
 import { containerPath } from './containers.ts';
@@ -26,7 +26,7 @@ export async function runCommand(
       ...(command.user !== undefined && { User: command.user }),
     },
   });
-  if (created.kind === 'refused' || created.kind === 'unknown') return created;
+  if (isFailure(created)) return created;
   const execId = created.kind === 'done' ? text(fields(created.answer)['Id']) : '';
   if (execId === '') return { kind: 'unknown', message: 'the engine returned no id for the command' };
   return await startAndFollow(client, execId, command.timeoutMs, signal);

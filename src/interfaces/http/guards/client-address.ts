@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
+import { BlockList } from 'node:net';
 import {
   formatIpAddress,
-  isInRange,
   parseIpAddress,
-  parseIpRange,
   parseOriginPattern,
-  type IpRange,
+  readAddressList,
+  type AddressList,
   type HttpSettings,
 } from '../../../domain/settings/http-settings.ts';
 import type { Person } from '../../../domain/access/rights.ts';
@@ -26,13 +26,13 @@ export type Client = {
 export function createClientReader(
   settings: Pick<HttpSettings, 'trustedProxies' | 'proxyHeader'>,
 ): (request: IncomingMessage) => Client {
-  const trusted = settings.trustedProxies.flatMap((text) => parseIpRange(text) ?? []);
+  const trusted = readAddressList(settings.trustedProxies, new BlockList());
   const header = settings.proxyHeader.toLowerCase();
-  if (trusted.length === 0) return (request) => ({ address: peerOf(request), scheme: ownScheme(request) });
+  if (trusted.isEmpty) return (request) => ({ address: peerOf(request), scheme: ownScheme(request) });
 
   return (request) => {
     const peer = peerOf(request);
-    if (!isTrusted(peer, trusted)) return { address: peer, scheme: ownScheme(request) };
+    if (!trusted.contains(peer)) return { address: peer, scheme: ownScheme(request) };
     return {
       address: firstUntrusted(textOf(request.headers[header]), trusted) ?? peer,
       scheme: forwardedScheme(textOf(request.headers['x-forwarded-proto'])) ?? ownScheme(request),
@@ -48,10 +48,10 @@ export function createPersonReader({
   trustedProxies,
   authHeader,
 }: Pick<HttpSettings, 'trustedProxies' | 'authHeader'>): (request: IncomingMessage) => Person | undefined {
-  const trusted = trustedProxies.flatMap((text) => parseIpRange(text) ?? []);
-  if (authHeader === undefined || trusted.length === 0) return () => undefined;
+  const trusted = readAddressList(trustedProxies, new BlockList());
+  if (authHeader === undefined || trusted.isEmpty) return () => undefined;
   return (request) => {
-    if (request.headers[authHeader.user] === undefined || !isTrusted(peerOf(request), trusted)) return undefined;
+    if (request.headers[authHeader.user] === undefined || !trusted.contains(peerOf(request))) return undefined;
     const name = onlyValue(request, authHeader.user);
     if (name === undefined) return undefined;
     const groups = (onlyValue(request, authHeader.groups) ?? '').split(/[,|;]/).map((group) => group.trim());
@@ -72,10 +72,10 @@ export function createOriginReader(
   settings: Pick<HttpSettings, 'trustedProxies' | 'proxyHeader'>,
 ): (request: IncomingMessage) => string | undefined {
   const readClient = createClientReader(settings);
-  const trusted = settings.trustedProxies.flatMap((text) => parseIpRange(text) ?? []);
+  const trusted = readAddressList(settings.trustedProxies, new BlockList());
   return (request) => {
     const { host: own = '', 'x-forwarded-host': reported, 'x-forwarded-prefix': prefixes } = request.headers;
-    const isByProxy = isTrusted(peerOf(request), trusted);
+    const isByProxy = trusted.contains(peerOf(request));
     const [host = ''] = (isByProxy && textOf(reported) !== '' ? textOf(reported) : own).split(',', 1);
     const prefix = (isByProxy ? textOf(prefixes) : '').replace(/\/+$/, '');
     const origin = `${readClient(request).scheme}://${host.trim()}`;
@@ -103,7 +103,7 @@ export function createProxyWarning(
   settings: Pick<HttpSettings, 'trustedProxies' | 'proxyHeader'>,
   log: Log,
 ): (request: IncomingMessage) => void {
-  const trusted = settings.trustedProxies.flatMap((text) => parseIpRange(text) ?? []);
+  const trusted = readAddressList(settings.trustedProxies, new BlockList());
   const headers = [settings.proxyHeader.toLowerCase(), ...proxyHeaders];
   const told = new Set<string>();
   return (request) => {
@@ -111,7 +111,7 @@ export function createProxyWarning(
     const header = headers.find((name) => request.headers[name] !== undefined);
     if (header === undefined) return;
     const peer = peerOf(request);
-    if (peer === '' || told.has(peer) || isTrusted(peer, trusted)) return;
+    if (peer === '' || told.has(peer) || trusted.contains(peer)) return;
     told.add(peer);
     log.warn('Requests come through a proxy that is not trusted: all its clients share one rate limit', {
       proxy: peer,
@@ -144,13 +144,13 @@ function textOf(value: string | readonly string[] | undefined): string {
 /**
  * Read from the right, because each proxy appends the address of its client. If all are trusted, the first one counts.
  */
-function firstUntrusted(chain: string, trusted: readonly IpRange[]): string | undefined {
+function firstUntrusted(chain: string, trusted: AddressList): string | undefined {
   let last: string | undefined;
   for (const hop of chain.split(',').toReversed()) {
     const address = parseIpAddress(withoutPort(hop.trim()));
     if (address === undefined) return undefined;
     last = formatIpAddress(address);
-    if (!trusted.some((range) => isInRange(address, range))) return last;
+    if (!trusted.contains(last)) return last;
   }
   return last;
 }
@@ -158,11 +158,6 @@ function firstUntrusted(chain: string, trusted: readonly IpRange[]): string | un
 /** Some proxies write `192.0.2.1:4711` or `[2001:db8::1]:4711`. */
 function withoutPort(hop: string): string {
   return /^\[([^\]]*)\](?::\d+)?$/.exec(hop)?.[1] ?? /^([^:]*):\d+$/.exec(hop)?.[1] ?? hop;
-}
-
-function isTrusted(text: string, trusted: readonly IpRange[]): boolean {
-  const address = parseIpAddress(text);
-  return address !== undefined && trusted.some((range) => isInRange(address, range));
 }
 
 function forwardedScheme(value: string): Client['scheme'] | undefined {
