@@ -120,7 +120,7 @@ function userOf({ lifecycleUserId: user, lifecycleGroupId: group }: HookSettings
 }
 
 /** The position from which a container is probed. */
-export type ProbeOrigin = {
+type ProbeOrigin = {
   /** The container whose network this process uses. Undefined outside of the engine's containers. */
   readonly own: Container | undefined;
   /** This process runs in a container of another engine. */

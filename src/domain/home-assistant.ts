@@ -2,7 +2,7 @@ import { shortId } from './container/container.ts';
 import { tryParseImageReference } from './image/image-reference.ts';
 import { releasePageOf } from './image/image-source.ts';
 import type { TrackedContainer, Inventory, UnwatchedTracked } from './inventory.ts';
-import type { UnwatchedKind } from './check/watch-rules.ts';
+import type { UnwatchedKind } from './check/selection.ts';
 import { fleetKeyOf, shownName } from './run/session.ts';
 
 /** One container in a home automation. Texts have any length. Equal versions mean that it is up to date. */

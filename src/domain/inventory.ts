@@ -18,7 +18,7 @@ import type { UnfinishedUpdate } from './recovery/unfinished-update.ts';
 import type { CandidateKind } from './image/tag-policy.ts';
 import type { Hold } from './decision/decisions.ts';
 import type { ComposeState } from './compose/compose-state.ts';
-import type { UnwatchedReason } from './check/watch-rules.ts';
+import type { UnwatchedReason, WatchedContainer } from './check/selection.ts';
 import { versionOf, type ImageVersions } from './image/image-labels.ts';
 import type { EntryKind, PastOutcome } from './run/session.ts';
 import {
@@ -42,7 +42,6 @@ import {
 import { iconIn } from './image/image-source.ts';
 import type { Seal } from './outside/outside.ts';
 import { hasFormerImage, withoutKept } from './recovery/former-version.ts';
-import type { WatchedContainer } from './check/selection.ts';
 import { dependenciesOf, type SoftOptions } from './plan/dependency-graph.ts';
 import { isSameList, isSameRecord } from './text/plain-data.ts';
 

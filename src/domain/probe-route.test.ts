@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { inspectedContainer } from '../../test/support/scene/builders.ts';
 import type { Container } from './container/container.ts';
-import { addressIn, probeRoute, type ProbeOrigin } from './health.ts';
+import { addressIn, probeRoute } from './health.ts';
+
+type ProbeOrigin = Parameters<typeof probeRoute>[1];
 
 const drivers = new Map([
   ['bridge', 'bridge'],

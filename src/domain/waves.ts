@@ -129,7 +129,7 @@ export type ProvingEngine = {
   readonly failed: readonly Digest[];
 };
 
-export type WaveQuestion = {
+type WaveQuestion = {
   /** The digest that the registry has for the tag. */
   readonly newest: Digest;
   /** The newest version has a higher tag. Its name must not be given to another version. */

@@ -3,11 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { roles, type Role } from '../../src/domain/access/rights.ts';
+import { roles } from '../../src/domain/access/rights.ts';
 import { methodsOf } from '../../src/interfaces/http/service/route.ts';
 import { apiToken, eventsToken, webhookSecret, type AskOptions, type Reply } from '../support/http/http-scene.ts';
 import { followEvents } from '../support/http/event-reader.ts';
 import { startWholeService, type WholeService } from '../support/http/whole-service.ts';
+
+type Role = (typeof roles)[number];
 
 /** What each route needs, and how it treats a caller with a filter. A route without a row fails. */
 const rules: Readonly<Record<string, Rule>> = {

@@ -236,7 +236,7 @@ export const mutations = [
   },
   {
     name: 'an image that a prune has removed is not pulled again',
-    file: 'src/application/transaction/prepare.ts',
+    file: 'src/application/transaction/fetch-image.ts',
     find: `  if (held !== undefined || reference === undefined || !isDigest(digest)) return held;`,
     replace: `  if (held === undefined || held !== undefined) return held;`,
   },
@@ -261,13 +261,13 @@ export const mutations = [
   },
   {
     name: 'the image in the engine is not compared with the verified one',
-    file: 'src/application/transaction/prepare.ts',
+    file: 'src/application/transaction/fetch-image.ts',
     find: `    if (image !== undefined && (await isVerified(context, image, verified))) return image;`,
     replace: `    if (image !== undefined) return image;`,
   },
   {
     name: 'an index without a signature is given to the engine',
-    file: 'src/application/transaction/prepare.ts',
+    file: 'src/application/transaction/fetch-image.ts',
     find: `isIndexUnsigned ? [manifestDigest] : [`,
     replace: `isIndexUnsigned ? [digest] : [`,
   },

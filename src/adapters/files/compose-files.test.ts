@@ -6,8 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { generatedProject } from '../../../test/support/compose/generated-project.ts';
 import { compareWithFiles } from '../../domain/compose/compose-edit.ts';
 import { composeNote, type ComposeQuestion } from '../../domain/compose/compose-state.ts';
-import { type ComposeSource, imagesOf } from '../../domain/compose/compose-project.ts';
-import { textOf } from '../../domain/compose/interpolate.ts';
+import { imagesOf, textOf, type ComposeSource } from '../../domain/compose/compose-project.ts';
 import { type ComposeRoot, openComposeFiles, parseCompose } from './compose-files.ts';
 
 let folder: string;

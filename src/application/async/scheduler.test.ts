@@ -5,7 +5,9 @@ import { ServiceError } from '../../domain/text/errors.ts';
 import type { Log } from '../../domain/outside/outside.ts';
 import type { Schedule } from '../../domain/run/event.ts';
 import type { Trigger } from '../../domain/run/session.ts';
-import { createScheduler, type Scheduler, type SchedulerParts } from './scheduler.ts';
+import { createScheduler, type Scheduler } from './scheduler.ts';
+
+type SchedulerParts = Parameters<typeof createScheduler>[0];
 
 const hourMs = 3_600_000;
 

@@ -12,7 +12,7 @@ export type Scheduler = {
   readonly schedule: () => Pick<ServiceStatus, 'schedule' | 'scheduleOff'>;
 };
 
-export type SchedulerParts = Pick<Outside, 'clock' | 'log'> & {
+type SchedulerParts = Pick<Outside, 'clock' | 'log'> & {
   /** Throws `busy` for a full update when another run is under way; this run is then skipped. */
   readonly update: (request: UpdateRequest, signal: AbortSignal) => Promise<unknown>;
   /** The first window after `ms` (wall clock) that containers wait for, with their names. */
@@ -112,7 +112,7 @@ export function createScheduler({
 const recheckMs = 60_000;
 
 /** The next run of a schedule, by the present clocks. */
-export type NextRun = {
+type NextRun = {
   /** 0: now. Undefined: never. Ask again after every wait, and at least once a minute. */
   readonly dueInMs: () => number | undefined;
   /** By the wall clock. */

@@ -1,6 +1,7 @@
 import { isImageId, readContainerReference, type ContainerReference } from '../../domain/check/container-reference.ts';
-import { createImageRule, effectiveScope } from '../../domain/check/watch-rules.ts';
 import {
+  createImageRule,
+  effectiveScope,
   selectContainers,
   selectByImage,
   applyFilters,

@@ -20,17 +20,28 @@ import {
   type Member,
   type ReachedMember,
 } from './members.ts';
-import { createFleetInventory, sumOfKnown, failureOfAll, hasRun, runsOf, reportOf } from './merge.ts';
+import {
+  createFleetInventory,
+  sumOfKnown,
+  failureOfAll,
+  hasRun,
+  runsOf,
+  reportOf,
+  createRollBack,
+  createRuns,
+  isNamed,
+  partOfRun,
+  type RunParts,
+} from './runs.ts';
 import { createSwarmMembers, type SwarmOptions, type SwarmMembers } from './swarm-members.ts';
 import { planWaves, inAllWaves, type WaveOptions } from './waves.ts';
-import { createRollBack, createRuns, isNamed, partOfRun, type RunParts } from './runs.ts';
 import type { EngineState } from '../../domain/outside/engine.ts';
 import type { Decision, DecisionFault, DecisionRequest } from '../../domain/decision/decisions.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { Request } from '../../domain/run/session.ts';
 import type { PartOfRun } from '../check/checked-container.ts';
 
-export type FleetParts = Pick<Outside, 'clock' | 'log' | 'newId' | 'registry'> & {
+type FleetParts = Pick<Outside, 'clock' | 'log' | 'newId' | 'registry'> & {
   /** Opens the engines in configured order. `onAnswer` is called with the result of each reading of an engine. */
   readonly open: (onAnswer: (name: string, failure: unknown) => void) => readonly Member[];
   readonly history?: Memory['history'];

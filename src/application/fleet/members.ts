@@ -120,6 +120,16 @@ type EachOrder<Result> = {
   readonly onEnd?: (answer: Answer<Result>) => void;
 };
 
+/** In configured order, independent of the waves. */
+export function inOrder<Result>(
+  answers: readonly Answer<Result>[],
+  meant: readonly ReachedMember[],
+): readonly Answer<Result>[] {
+  const indexes = new Map(meant.map(({ name }, index) => [name, index]));
+  const indexOf = ({ member }: Answer<Result>) => indexes.get(member.name) ?? 0;
+  return answers.toSorted((one, other) => indexOf(one) - indexOf(other));
+}
+
 export type EachEngine = <Result>(
   members: readonly ReachedMember[],
   order: EachOrder<Result>,

@@ -4,7 +4,9 @@ import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
 import { createFleetScene } from '../../../test/support/scene/fleet-scene.ts';
 import { createReadiness } from '../inventory/status.ts';
 import { createReachability } from './members.ts';
-import { createSharedSwarm, type Manager } from './shared-swarm.ts';
+import { createSharedSwarm } from './swarm-members.ts';
+
+type Manager = ReturnType<Parameters<typeof createSharedSwarm>[1]>[number];
 
 const names = ['one', 'two', 'three'];
 

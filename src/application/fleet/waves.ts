@@ -1,7 +1,6 @@
 import type { Clock, Log } from '../../domain/outside/outside.ts';
 import { candidateDigest, type CheckedContainer, type JudgeOrder, type PartOfRun } from '../check/checked-container.ts';
-import type { ReachedMember, Answer, EachEngine } from './members.ts';
-import { inOrder } from './merge.ts';
+import { inOrder, type ReachedMember, type Answer, type EachEngine } from './members.ts';
 import type { EngineApplication } from '../application.ts';
 import type { SwarmMembers } from './swarm-members.ts';
 import { quoted } from '../../domain/text/printable.ts';

@@ -17,15 +17,16 @@ import {
   type UnwatchedTracked,
 } from '../../domain/inventory.ts';
 import { labelsOfImage, noImageLabels, type ImageLabelsOf } from '../../domain/container/lookup.ts';
-import { createImageRule, effectiveScope } from '../../domain/check/watch-rules.ts';
-import type { Instance, Seal } from '../../domain/outside/outside.ts';
 import {
+  createImageRule,
+  effectiveScope,
   createSelector,
   selectContainers,
   selectByImage,
   type UnwatchedContainer,
   type WatchedContainer,
 } from '../../domain/check/selection.ts';
+import type { Instance, Seal } from '../../domain/outside/outside.ts';
 import type { ServiceSettings, LabelledSetting } from '../../domain/settings/effective-settings.ts';
 import { transactionMarksOf } from '../../domain/transaction/transaction-names.ts';
 import { unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';

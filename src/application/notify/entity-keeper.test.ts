@@ -14,7 +14,9 @@ import { ServiceError } from '../../domain/text/errors.ts';
 import type { Inventory, TrackedContainer } from '../../domain/inventory.ts';
 import type { Entities } from '../../domain/home-assistant.ts';
 import { defaultSettings } from '../../domain/settings/effective-settings.ts';
-import { createEntityKeeper, type RequestResult } from './entity-keeper.ts';
+import { createEntityKeeper } from './entity-keeper.ts';
+
+type RequestResult = Parameters<Parameters<typeof createEntityKeeper>[0]['tell']>[0];
 
 const web = aTrackedContainer({
   version: '1.2.0',

@@ -33,7 +33,7 @@ type EntityKeeperParts = {
   readonly inspect: (id: string, engine: string | undefined) => Promise<Container | undefined>;
 };
 
-export type RequestResult = {
+type RequestResult = {
   /** `refused`: nothing was done. */
   readonly kind: 'updated' | 'failed' | 'refused';
   /** Empty for a check of all. */

@@ -8,7 +8,9 @@ import { type ContainerOutcome, entryKeyOf } from '../../domain/run/session.ts';
 import type { Target, NotificationSettings } from '../../domain/notification/message.ts';
 import type { Composer } from '../../domain/notification/run-facts.ts';
 import type { MessageToQueue } from './delivery.ts';
-import { createNotifier, type NotifierParts } from './notifier.ts';
+import { createNotifier } from './notifier.ts';
+
+type NotifierParts = Parameters<typeof createNotifier>[0];
 
 /** Lists the names of the news, and of all the rest. */
 const composer: Composer = {

@@ -105,7 +105,7 @@ type Notifier = {
   readonly flush: () => Promise<void>;
 };
 
-export type NotifierParts = {
+type NotifierParts = {
   readonly targets: readonly Target[];
   readonly settings: NotificationSettings;
   readonly composer: Composer;

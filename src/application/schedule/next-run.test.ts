@@ -1,7 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { delayed, type Schedule } from '../../domain/run/event.ts';
-import { type NextRun, createNextRun } from '../async/scheduler.ts';
+import { createNextRun } from '../async/scheduler.ts';
+
+type NextRun = ReturnType<typeof createNextRun>;
 
 const minuteMs = 60_000;
 

@@ -16,9 +16,8 @@ import { setMark, wasCreatedLate, type OpenTransaction } from './open-transactio
 import type { Image } from '../../domain/container/container.ts';
 import type { ContainerRecipe } from '../../domain/container/container-settings.ts';
 import type { PreparedMember, PreparedTransaction } from './prepare.ts';
-import { recipeFor } from '../../domain/container/recipe/container-recipe.ts';
+import { recipeFor, leftOutFields } from '../../domain/container/recipe/container-recipe.ts';
 import { composeImageLabel } from '../../domain/container/recipe/config.ts';
-import { leftOutFields } from '../../domain/container/recipe/host-config.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { getsFreshVolumes } from '../../domain/plan/replacement.ts';
 import { engineReference, tryParseImageReference } from '../../domain/image/image-reference.ts';

@@ -20,7 +20,7 @@ import type { TransactResult } from './transact.ts';
 import type { CallOutcome } from '../../domain/outside/engine.ts';
 import { failedVersionTag, otherNames, type FailedVersion } from '../../domain/check/failed-version.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import { parseLink } from '../../domain/container/recipe/host-config.ts';
+import { parseLink } from '../../domain/container/recipe/container-recipe.ts';
 import { quoted } from '../../domain/text/printable.ts';
 
 /** The facts about a member before its update has ended. */

@@ -35,9 +35,9 @@ import {
   parseTransactionName,
 } from '../../domain/transaction/transaction-names.ts';
 import { armData, clearData, freeReserve, measureData, restoreData, saveData } from './data.ts';
-import { fetchAgain, foreignPlatform, type PreparedMember } from './prepare.ts';
-import { differences } from '../../domain/container/recipe/container-recipe.ts';
-import { leftOutFields, parseLink } from '../../domain/container/recipe/host-config.ts';
+import { fetchAgain, foreignPlatform } from './fetch-image.ts';
+import type { PreparedMember } from './prepare.ts';
+import { differences, leftOutFields, parseLink } from '../../domain/container/recipe/container-recipe.ts';
 import { getsFreshVolumes } from '../../domain/plan/replacement.ts';
 import { withAutoRemove } from '../../domain/transaction/journal.ts';
 import { isAlive, type Container, type Network } from '../../domain/container/container.ts';

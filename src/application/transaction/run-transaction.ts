@@ -18,7 +18,8 @@ import {
   unprepared,
   withDataRemark,
 } from './outcomes.ts';
-import { prepareTransaction, type ImagesAhead, type PreparedMember, type PreparedTransaction } from './prepare.ts';
+import type { ImagesAhead } from './fetch-image.ts';
+import { prepareTransaction, type PreparedMember, type PreparedTransaction } from './prepare.ts';
 import type { DataFigures } from '../../domain/transaction/data-helper.ts';
 import type { HelperOrder } from '../../domain/self-update/helper.ts';
 import { handOver } from './hand-over.ts';

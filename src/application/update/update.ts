@@ -12,7 +12,7 @@ import type { FinalHoldCheck } from '../check/decisions.ts';
 import { staleIn, type Planner } from '../check/make-plan.ts';
 import { runSession, inListingOrder, namingVersions, type ListRepaired, type UpdateLock } from './session.ts';
 import { cancelledBeforeTurn, runPlan, fetchAhead, isUnpulled, type PlanRun } from './run-plan.ts';
-import type { ImagesAhead } from '../transaction/prepare.ts';
+import type { ImagesAhead } from '../transaction/fetch-image.ts';
 import { type HandedOver, runTransaction } from '../transaction/run-transaction.ts';
 import type { ComposeKeeper } from './compose-files.ts';
 import { mapConcurrently, type SharedUse } from '../async/concurrency.ts';

@@ -4,7 +4,7 @@ import { namePattern, type NamePattern } from '../text/name-pattern.ts';
 /** Each role has the rights of those before it: to read; to check, update, decide and roll back; to see settings and sessions. */
 export const roles = ['viewer', 'operator', 'admin'] as const;
 
-export type Role = (typeof roles)[number];
+type Role = (typeof roles)[number];
 
 /** `nothing`: anyone, also without credentials. */
 export type Need = Role | 'nothing';

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { digestOf, imageSummary } from '../../../test/support/scene/builders.ts';
-import { isImageId, readContainerReference, type ReferenceSource } from './container-reference.ts';
+import { isImageId, readContainerReference } from './container-reference.ts';
+
+type ReferenceSource = Parameters<typeof readContainerReference>[0];
 
 const imageId = digestOf('image');
 const read = (text: string, more: Partial<ReferenceSource> = {}) =>

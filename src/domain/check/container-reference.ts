@@ -16,7 +16,7 @@ export type ContainerReference =
   /** A sentence without a final period. */
   | { readonly kind: 'unknown'; readonly text: string; readonly reason: string };
 
-export type ReferenceSource = {
+type ReferenceSource = {
   /** `Config.Image`: a reference, or an image id. */
   readonly text: string;
   /** Value of the label that replaces the reference. */

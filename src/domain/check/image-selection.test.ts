@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { containerSummary } from '../../../test/support/scene/builders.ts';
 import { readContainerReference } from './container-reference.ts';
-import { createImageRule } from './watch-rules.ts';
-import { selectContainers, selectByImage } from './selection.ts';
+import { createImageRule, selectContainers, selectByImage } from './selection.ts';
 import { defaultSettings } from '../settings/effective-settings.ts';
 
 const skipped = 'runs an image of skip-image-names';

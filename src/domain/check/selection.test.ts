@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { containerSummary, type SummaryParts } from '../../../test/support/scene/builders.ts';
-import { selectContainers, whyOptedOut } from './selection.ts';
-import { effectiveScope, type SelectionSettings } from './watch-rules.ts';
+import { selectContainers, whyOptedOut, effectiveScope } from './selection.ts';
 import { defaultSettings } from '../settings/effective-settings.ts';
+
+type SelectionSettings = Parameters<typeof selectContainers>[1];
 
 const unscoped: SelectionSettings = { ...defaultSettings, scope: '' };
 const imageLabelsOf = () => ({});

@@ -1,7 +1,13 @@
 import { formatReference, isTag, tryParseImageReference } from '../image/image-reference.ts';
-import { type ComposeImages, type ComposeSource, type ComposeSources, imagesOf } from './compose-project.ts';
+import {
+  imagesOf,
+  textOf,
+  type ComposeImages,
+  type ComposeSource,
+  type ComposeSources,
+  type Pieces,
+} from './compose-project.ts';
 import type { ComposeClaim, ComposeQuestion, ComposeRefusal, ComposeState } from './compose-state.ts';
-import { type Pieces, textOf } from './interpolate.ts';
 import { quoted } from '../text/printable.ts';
 
 /** `edit`: the text of a file after the change that the state tells of. */

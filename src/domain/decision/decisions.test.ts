@@ -15,8 +15,9 @@ import {
   type Decision,
   type DecisionRequest,
   type DecisionRecord,
-  type HoldQuestion,
 } from './decisions.ts';
+
+type HoldQuestion = Parameters<typeof holdOf>[0];
 
 const digestOf = (letter: string): Digest => `sha256:${letter.repeat(64)}`;
 const nowMs = Date.parse('2026-06-01T12:00:00Z');

@@ -171,7 +171,7 @@ type HoldReason = { readonly kind: Hold } & (
   | { readonly kind: 'window'; readonly releasedAtMs: undefined; readonly fault: string }
 );
 
-export type HoldQuestion = {
+type HoldQuestion = {
   readonly candidateKind: CandidateKind;
   readonly approval: Approval;
   /** What is known of its release notes. Absent: nobody reads them. */

@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { inspectedContainer, type ContainerParts } from '../../../test/support/scene/builders.ts';
 import type { MountPoint } from '../container/container-settings.ts';
 import { maxKeepMs } from '../settings/values/label-values.ts';
-import { getsFreshVolumes, keepOrderOf, startOrderOf, type KeepContext } from './replacement.ts';
+import { getsFreshVolumes, keepOrderOf, startOrderOf } from './replacement.ts';
+
+type KeepContext = Parameters<typeof keepOrderOf>[1];
 
 const order = (parts: ContainerParts, startFirst = true, mounts: readonly MountPoint[] = []) => {
   const container = inspectedContainer('web', parts);

@@ -10,7 +10,7 @@ import { removesItself, ownJournal } from '../transaction/journal.ts';
 import type { Container } from '../container/container.ts';
 import type { DependencyGraph, HardDependency } from './dependency-graph.ts';
 import { quoted } from '../text/printable.ts';
-import { swarmTaskLabel } from '../check/watch-rules.ts';
+import { swarmTaskLabel } from '../check/selection.ts';
 import { whyNoDoorUpdate, whyNotSelfUpdated } from '../self-update/own-ways.ts';
 import { isParkedName } from '../transaction/transaction-names.ts';
 import type { EngineAbilities } from '../outside/engine.ts';
@@ -134,7 +134,7 @@ function whyLost(
  */
 type KeepOrder = { readonly keepMs: number; readonly reason?: string };
 
-export type KeepContext = {
+type KeepContext = {
   readonly settings: Pick<ServiceSettings, 'keepOldMs' | 'removeVolumes'>;
   readonly abilities: Pick<EngineAbilities, 'changesRestartPolicies'>;
   /** Whether it moves together with others. */

@@ -9,7 +9,9 @@ import {
   dependenciesOfId,
 } from './dependency-graph.ts';
 import { defaultSettings } from '../settings/effective-settings.ts';
-import { planUpdate, type PlanInput, type UpdatePlan } from './update-plan.ts';
+import { planUpdate, type UpdatePlan } from './update-plan.ts';
+
+type PlanInput = Parameters<typeof planUpdate>[0];
 
 const id = (name: string) => idOf(`container ${name}`);
 const one = (name: string, parts: ContainerParts = {}) => inspectedContainer(name, parts);

@@ -67,7 +67,7 @@ export type CanaryGroup = {
   readonly transactions: readonly string[];
 };
 
-export type PlanInput = Omit<RestartsInput & ReplacementContext, 'jobs' | 'moved'> & {
+type PlanInput = Omit<RestartsInput & ReplacementContext, 'jobs' | 'moved'> & {
   readonly stale: readonly StaleContainer[];
 };
 

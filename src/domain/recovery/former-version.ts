@@ -21,7 +21,7 @@ import type { RemovedImage } from '../run/event.ts';
  * A container that may carry the journal of its last update. Anyone who may create containers can write one, so it
  * counts only as far as the container itself agrees, and with a key only under its seal.
  */
-export type JournalCarrier = {
+type JournalCarrier = {
   readonly name: string;
   /** `Config.Image`. Undefined: the list shows a bare id, because the tag has moved. */
   readonly image: string | undefined;

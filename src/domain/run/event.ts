@@ -258,7 +258,7 @@ export type RunningService = {
   readonly follow: (signal: AbortSignal) => AsyncIterable<JsonObject>;
 };
 
-export type ServiceDocument = 'containers/details' | 'history' | 'config' | 'decisions' | `notes?${string}`;
+type ServiceDocument = 'containers/details' | 'history' | 'config' | 'decisions' | `notes?${string}`;
 
 /** `body` is sent as JSON. */
 type ServiceOrder =

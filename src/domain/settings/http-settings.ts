@@ -91,7 +91,7 @@ export type TokenSource =
 export type TlsFiles = { readonly certFile: string; readonly keyFile: string };
 
 /** The origins of web pages that are allowed: one, all subdomains of one (`https://*.example.com`), or all. */
-export type OriginPattern =
+type OriginPattern =
   | { readonly kind: 'any' }
   | { readonly kind: 'exact'; readonly origin: string }
   | { readonly kind: 'subdomains'; readonly scheme: string; readonly domain: string; readonly port: string };

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { isAllowedOrigin, parseOriginPattern, type OriginPattern } from './http-settings.ts';
+import { isAllowedOrigin, parseOriginPattern } from './http-settings.ts';
+
+type OriginPattern = NonNullable<ReturnType<typeof parseOriginPattern>>;
 
 describe('parseOriginPattern()', () => {
   test.each([

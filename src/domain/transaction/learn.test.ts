@@ -3,15 +3,9 @@ import { expect, test } from 'vitest';
 import type { TransactionFacts } from './facts.ts';
 import { type Step, stepKey } from './member.ts';
 import { parkedName } from './transaction-names.ts';
-import {
-  learn,
-  limits,
-  beginMemory,
-  type StepDecision,
-  type StepOutcome,
-  type TransactionMemory,
-  type TransactionMode,
-} from './memory.ts';
+import { learn, limits, beginMemory, type StepDecision, type StepOutcome, type TransactionMemory } from './memory.ts';
+
+type TransactionMode = Parameters<typeof beginMemory>[0];
 
 const modes: readonly TransactionMode[] = ['update', 'hand-over', 'rehearse', 'recover', 'finish-as-helper', 'return'];
 const policy = { Name: 'always', MaximumRetryCount: 0 };

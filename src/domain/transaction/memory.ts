@@ -14,7 +14,7 @@ import type { CallOutcome } from '../outside/engine.ts';
  * - `finish-as-helper`: continues after a `hand-over`
  * - `return`: opens a committed transaction again, to bring the kept container back
  */
-export type TransactionMode = 'update' | 'hand-over' | 'rehearse' | 'recover' | 'finish-as-helper' | 'return';
+type TransactionMode = 'update' | 'hand-over' | 'rehearse' | 'recover' | 'finish-as-helper' | 'return';
 
 /**
  * The memory of one process about one transaction: a plain value that `learn` and `observe` replace. After a crash the

@@ -8,9 +8,10 @@ import {
   patternsWithoutEngine,
   type ProvingContainer,
   type ProvingEngine,
-  type WaveQuestion,
   type WaveStep,
 } from '../waves.ts';
+
+type WaveQuestion = Parameters<typeof judgeWave>[0];
 
 const stepsOf = (text: string) => parseWaves(text) as readonly WaveStep[];
 

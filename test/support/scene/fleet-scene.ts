@@ -3,7 +3,7 @@ import { createSandboxRegistry, type SandboxRegistry } from '../../../sandbox/re
 import type { Application } from '../../../src/application/application.ts';
 import { createApplication, type Memory } from '../../../src/application/create-application.ts';
 import type { SwarmOptions } from '../../../src/application/fleet/swarm-members.ts';
-import { createFleet, type FleetParts } from '../../../src/application/fleet/create-fleet.ts';
+import { createFleet } from '../../../src/application/fleet/create-fleet.ts';
 import { ServiceError } from '../../../src/domain/text/errors.ts';
 import type { Swarm } from '../../../src/domain/outside/engine.ts';
 import type { Clock, Log, Engine } from '../../../src/domain/outside/outside.ts';
@@ -11,6 +11,8 @@ import type { ServiceEvent } from '../../../src/domain/run/event.ts';
 import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/effective-settings.ts';
 import type { VerificationKey } from '../../../src/domain/image/signature.ts';
 import { silentLog } from '../test-log.ts';
+
+type FleetParts = Parameters<typeof createFleet>[0];
 
 /** Several engines in memory, with one registry, as one application. */
 export type FleetScene = {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { imageOf, recipeScene } from '../../../../test/support/engine/recipe-scene.ts';
-import { differences } from './container-recipe.ts';
-import { leftOutFields } from './host-config.ts';
+import { differences, leftOutFields } from './container-recipe.ts';
 
 const image = imageOf('one');
 const HostConfig = { NanoCpus: 500_000_000, CpusetCpus: '0', MemorySwappiness: 0, Memory: 64_000_000 };

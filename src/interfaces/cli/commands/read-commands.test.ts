@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { createCommandScene } from '../../../../test/support/scene/command-scene.ts';
 import type { FakeTerminalOptions } from '../../../../test/support/scene/fake-terminal.ts';
-import type { RunningService, ServiceDocument } from '../../../domain/run/event.ts';
+import type { RunningService } from '../../../domain/run/event.ts';
 import type { JsonObject } from '../../../domain/text/json.ts';
 import { runReportingFailures, readCommands } from '../cli.ts';
 import { createRemoteSources } from '../context/sources.ts';
+
+type ServiceDocument = Parameters<RunningService['read']>[0];
 
 const url = ['--url', 'http://service:8080'];
 const evil = 'x\u001b[2J\u009b\r\u202e';

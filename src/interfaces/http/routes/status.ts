@@ -15,7 +15,7 @@ import {
   booleanField,
 } from '../replies/schemas.ts';
 import { triggers, updatePhases, shownName } from '../../../domain/run/session.ts';
-import { countUnwatched } from '../../../domain/check/watch-rules.ts';
+import { countUnwatched } from '../../../domain/check/selection.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { internalError, problemOf, HttpError } from '../replies/errors.ts';
 import type { RunUnderWay } from '../../../domain/run/event.ts';
