@@ -16,9 +16,9 @@ const settings: ServiceSettings = {
 const image = 'app:1';
 const bad: Behaviour = { marksVolumes: 'v2', exitsAfterMs: 1000, exitCode: 3 };
 
-async function setScene(next: Behaviour): Promise<SandboxScene> {
+async function setScene(next: Behaviour, first: Behaviour = {}): Promise<SandboxScene> {
   const scene = createSandboxScene();
-  scene.registry.store.publish(image, { version: '1' });
+  scene.registry.store.publish(image, { version: '1', behaviour: first });
   await scene.sandbox.engine.pullImage({ reference: image });
   scene.sandbox.control.addImage('upkeep-tools:1', { version: 'tools' });
   const HostConfig = { RestartPolicy: { Name: 'always', MaximumRetryCount: 0 }, Binds: ['kept:/data'] };
@@ -85,6 +85,63 @@ describe('an update that copies data', () => {
     expect(await update(scene, {}, [full])).toMatchObject({ outcome: 'rolled_back' });
     expect(worldOf(scene)).toEqual({ names: ['web'], running: ['web'], volumes: { kept: 'of v1' } });
   });
+
+  test('copies again what the old version has written since, when the engine has run it again', async () => {
+    const scene = await setScene(bad, { marksVolumes: 'v1' });
+    const restarted: PlannedFault = {
+      at: ({ kind, target, detail }) =>
+        kind === 'updateRestartPolicy' && target.startsWith('web.upkeep-old-') && detail === 'no',
+      fault: { kind: 'engine-restart', how: 'crash', when: 'before' },
+    };
+    const outcome = await update(scene, {}, [restarted]);
+    expect(outcome).toMatchObject({ outcome: 'rolled_back', data: { isRestored: true } });
+    expect(worldOf(scene)).toEqual({ names: ['web'], running: ['web'], volumes: { kept: 'of v1 v1 v1' } });
+  });
+
+  test('starts no restore before the copy was begun', async () => {
+    const scene = await setScene(bad);
+    const { connection, outside } = scene.startProcess(
+      scene.sandbox.connect({
+        faults: [{ at: ({ kind }) => kind === 'stopContainer', fault: { kind: 'crash', when: 'before' } }],
+      }),
+    );
+    const request = { trigger: 'command', images: [], containers: [] } as const;
+    await scene.clock.run(() =>
+      createApplication(outside, settings)
+        .update(request)
+        .catch(() => undefined),
+    );
+    connection.crash();
+    scene.sandbox.control.removeContainer('web');
+    const again = scene.startProcess(scene.sandbox.connect({}));
+    await scene.clock.run(() => recoverTransactions(again.outside, settings, undefined, {}));
+    expect(again.connection.calls.map(({ kind, target }) => `${kind} ${target}`)).not.toContain(
+      'startContainer web.upkeep-restore',
+    );
+    expect(worldOf(scene)).toEqual({ names: ['web'], running: ['web'], volumes: { kept: 'of v1' } });
+  });
+
+  test.each(['during', 'after'] as const)(
+    'restores again when a power cut ends the helper %s its start',
+    async (when) => {
+      const scene = await setScene(bad);
+      const { connection, outside } = scene.startProcess(
+        scene.sandbox.connect({
+          faults: [
+            {
+              at: ({ kind, target }) => kind === 'startContainer' && target === 'web.upkeep-restore',
+              fault: { kind: 'engine-restart', how: 'power-cut', when },
+            },
+          ],
+        }),
+      );
+      const request = { trigger: 'command', images: [], containers: [] } as const;
+      await scene.clock.run(() => createApplication(outside, settings).update(request)).catch(() => undefined);
+      connection.crash();
+      await recover(scene);
+      expect(worldOf(scene)).toEqual({ names: ['web'], running: ['web'], volumes: { kept: 'of v1' } });
+    },
+  );
 
   test('does not begin without an image for its helpers, or above its limits', async () => {
     const scene = await setScene(bad);
