@@ -1,5 +1,6 @@
 import type { ContainerEntity, Entities } from '../../../domain/home-assistant.ts';
 import type { Publication } from '../mqtt/packets.ts';
+import { plainFor } from '../service/markup.ts';
 import { createHash } from 'node:crypto';
 
 export type EntityContext = {
@@ -96,7 +97,8 @@ function stateOf(container: ContainerEntity): object {
     latest_version: latestVersion,
     title,
     release_url: releaseUrl,
-    release_summary: shortened(summary),
+    // Home Assistant shows it as Markdown, and it may have words of a registry or of release notes.
+    release_summary: shortened(plainFor('ntfy', { text: summary })),
     in_progress: isUpdating,
     update_percentage: isUpdating ? (percent ?? null) : null,
   };

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { wildcardLevel, slugsOf, topicsOf } from './payloads.ts';
+import { publicationsOf, wildcardLevel, slugsOf, topicsOf } from './payloads.ts';
 
 test('slugsOf() gives every name another slug, whatever their order, that is one level of a topic', () => {
   const name = fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,8}$/);
@@ -33,4 +33,23 @@ test('Home Assistant discovers the entities of a base with several levels', () =
   for (const topic of [topics.config('web'), topics.sensorConfig('updates'), topics.buttonConfig('check')])
     expect(topic).toMatch(discovered);
   expect(topics.state('web')).toBe('home/upkeep/h1/web/update');
+});
+
+test.each([
+  'Cannot check "web": [Sign in](https://evil.example/login)',
+  '![logo](https://evil.example/x.png)',
+  '[Sign in][1] [1]: https://evil.example',
+  '<a href="https://evil.example">Sign in</a> <img src=x>',
+  `${'x'.repeat(250)}[a](https://evil.example)`,
+])('a summary has no link of a stranger, because Home Assistant shows it as Markdown: %s', (summary) => {
+  const topics = topicsOf('homeassistant', 'upkeep', 'h1');
+  const web = { name: 'web', title: 'web', installedVersion: '1', latestVersion: '2', isOutdated: true, summary };
+  const shown = { topics, slugs: slugsOf(['web']), deviceName: 'h1', version: '1', receivesCommands: false };
+  const containers = [{ ...web, isUpdating: false, attributes: {} }];
+  const fleet = { containers, kept: [], isSettled: true, updatesAvailable: 1, lastCheckAtMs: undefined };
+  const state = publicationsOf(fleet, shown).get(topics.state('web'));
+  const { release_summary: written } = JSON.parse(String(state?.payload)) as { release_summary: string };
+  expect(written).not.toMatch(/\](?=[([:])|<(?=[a-z])/);
+  expect(written.length).toBeLessThanOrEqual(255);
+  expect(summary.startsWith(written.replaceAll('\u200b', '').replace(/…$/, ''))).toBe(true);
 });
