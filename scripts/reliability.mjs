@@ -37,8 +37,7 @@ Other campaigns have other points:
 - **G:** two to five instances start together or at a call of the first one; at most one reports the update.
 - **J:** \`docker system prune --all\` or the like removes both containers; the old one [is created again](how-an-update-is-made.md#limits).
 - **L:** five releases, with kills of service and engine.
-- **M:** a person changes the container between the kill and the next start; the change stays.
-- **N:** a forged journal; no other container changes.
+- **M, N:** a person changes the container between the kill and the next start, or forges a journal.
 
 Repeat a point with the arguments that a failure prints:
 

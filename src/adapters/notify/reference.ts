@@ -14,7 +14,7 @@ const introduction = `# Notifications
 
 <!-- Written by scripts/docs.mjs from src/adapters/notify/services/: change it there. -->
 
-A target is a URL, as in Watchtower and Shoutrrr. Take its form from the [services](#services) below, and try it:
+A target is a URL in the form of Shoutrrr, which Watchtower uses too. Take its form from the [services](#services) below, and try it:
 
     upkeep notify test --notification-url discord://tkn-A1b2C3d4E5f6_G7@123456789012345678
 
@@ -37,9 +37,9 @@ Your own wording: [templates](notification-templates.md). All options: [configur
 - Separate several targets by white space or commas, or repeat the option. To keep secrets out of the environment, give the path of a file: one target a line; a line that begins with \`#\` is a comment.
 - \`ops=discord://…\` names a target. The default name is the service: \`discord\`, \`discord-2\`.
 - In user names, passwords and tokens write \`/\` as \`%2F\`, \`#\` as \`%23\`, \`?\` as \`%3F\`, \`%\` as \`%25\`, a space as \`%20\`. In a value of the query, a comma before a URL is \`%2C\`, and \`+\` is a space.
-- A key of the query may be in any case. An unknown key, or a value that cannot be read, causes a warning. Only a key of a recipient, a login or the protection of the connection must be right.
+- Keys, the names before \`=\` in the query, may be in any case. An unknown key, or a value that cannot be read, causes a warning. Only a key of a recipient, a login or the protection of the connection must be right.
 - A value in parentheses is the default. A key after "also" means what its name says. \`title\` sets the title or first line, \`disabletls=yes\` uses plain http, and \`skiptlsverify\`, \`insecureskipverify\` or \`disabletlsverification=yes\` accepts any certificate. Pictures and icons are addresses. Lists are separated by commas. Colours: \`ffc441\`, \`0xffc441\`, \`%23ffc441\`, \`good\`, \`warning\`, \`danger\`, or a CSS name such as \`red\`.
-- Plain \`https://\` webhook addresses of Discord, Slack, Teams and Google Chat are recognised; any other gets the plain text.
+- Plain \`https://\` webhook addresses of Discord, Slack, Teams and Google Chat are recognised; any other \`https://\` address gets the plain text.
 - Upkeep never logs a URL, token or password.
 
 An attempt has 10 seconds. HTTP uses \`HTTP_PROXY\`, \`HTTPS_PROXY\` and \`NO_PROXY\`, and follows redirects within the same host only. A long text is split into at most ten messages (three for SMS). Names and log lines in Upkeep's own text have no formatting and mention nobody; the text of your own template is sent as it is.`;
