@@ -34,6 +34,7 @@ test('the page names every endpoint, and has an example of many', async () => {
     '/startupz',
     '/v1/check',
     '/v1/config',
+    '/v1/containers',
     '/v1/containers/details',
     '/v1/decisions/ID',
     '/v1/history',

@@ -11,7 +11,7 @@ export const teams = defineService({
   title: 'Microsoft Teams',
   form: 'teams://?host=WORKFLOW_ADDRESS',
   about:
-    'In Teams, choose "Workflows" for the channel, then "Post to a channel when a webhook request is received". Percent-encode the address of the workflow as `host`. The address also works unchanged as a target.',
+    'In Teams, choose "Workflows" for the channel, then "Post to a channel when a webhook request is received". Percent-encode the address of the workflow as `host`.',
   example:
     'teams://?host=https%3A%2F%2Fprod-01.westeurope.logic.azure.com%3A443%2Fworkflows%2Fabc123%2Ftriggers%2Fmanual%2Fpaths%2Finvoke%3Fsig%3Dsecret123&color=good',
   parameters: {
