@@ -51,6 +51,92 @@ test('a service keeps its name while the container of the same name is replaced'
   expect(kept).toEqual(['web']);
 });
 
+describe('an entity whose container is absent for a moment', () => {
+  const minute = 60_000;
+  const [web, db] = [aTrackedContainer(), aTrackedContainer({ id: 'c2', name: 'db' })];
+  /** The names of the entities after lists at these minutes. The list between two of them was the same. */
+  const namesAfter = (
+    lists: readonly (readonly [atMinute: number, containers: readonly TrackedContainer[], isComplete?: boolean])[],
+  ) => {
+    const facts = {
+      unwatched: [],
+      notes: new Map<string, string>(),
+      removedAtExit: new Set<string>(),
+      underWay: new Map(),
+    };
+    let roster = emptyRoster;
+    for (const [at, containers, isComplete = true] of lists)
+      roster = nextRoster(roster, { ...facts, inventory: { ...empty, containers }, isComplete, nowMs: at * minute });
+    return entitiesOf(roster).containers.map(({ name }) => name);
+  };
+
+  test.each<readonly [string, Parameters<typeof namesAfter>[0]]>([
+    [
+      'after a quiet day',
+      [
+        [0, [web, db]],
+        [1440, [db]],
+      ],
+    ],
+    [
+      'after a quiet day, for nine minutes',
+      [
+        [0, [web, db]],
+        [1440, [db]],
+        [1449, [db]],
+      ],
+    ],
+    [
+      'again and again',
+      [
+        [0, [web, db]],
+        [60, [db]],
+        [65, [web, db]],
+        [300, [db]],
+        [309, [db]],
+      ],
+    ],
+    [
+      'after a day in which the engine did not answer',
+      [
+        [0, [web, db]],
+        [1, [], false],
+        [1440, [db]],
+        [1449, [db]],
+      ],
+    ],
+    [
+      'while the engine does not answer',
+      [
+        [0, [web, db]],
+        [60, [db]],
+        [65, [], false],
+        [600, [], false],
+      ],
+    ],
+  ])('stays, %s', (_, lists) => expect(namesAfter(lists)).toContain('web'));
+
+  test.each<readonly [string, Parameters<typeof namesAfter>[0]]>([
+    [
+      'ten minutes after a quiet day',
+      [
+        [0, [web, db]],
+        [1440, [db]],
+        [1451, [db]],
+      ],
+    ],
+    [
+      'ten minutes after the engine answers again',
+      [
+        [0, [web]],
+        [60, [], false],
+        [600, [db]],
+        [611, [db]],
+      ],
+    ],
+  ])('is removed %s', (_, lists) => expect(namesAfter(lists)).toEqual(['db']));
+});
+
 describe('the versions', () => {
   test.each<[string, Partial<TrackedContainer>, installed: string | undefined, latest: string | undefined]>([
     ['before a check', { version: '1.27.3' }, '1.27.3', undefined],

@@ -203,8 +203,6 @@ const brands: ReadonlyMap<string, string> = new Map([
 export type Roster = {
   readonly entries: ReadonlyMap<string, RosterEntry>;
   readonly kept: readonly string[];
-  /** When it was made, by the monotonic clock. */
-  readonly atMs: number;
   /** Since when the list has been complete, by the monotonic clock; undefined while it is not. */
   readonly completeSinceMs: number | undefined;
   readonly isSettled: boolean;
@@ -216,8 +214,8 @@ type RosterEntry = {
   /** As of the last listing outside of an update. */
   readonly listed: ContainerEntity;
   readonly shown: ContainerEntity;
-  /** When its container was last there, by the monotonic clock. */
-  readonly seenAtMs: number;
+  /** When a complete list first lacked its container, by the monotonic clock; undefined while it is there. */
+  readonly absentSinceMs: number | undefined;
 };
 
 type RosterFacts = {
@@ -238,7 +236,6 @@ type RosterFacts = {
 export const emptyRoster: Roster = {
   entries: new Map(),
   kept: [],
-  atMs: 0,
   completeSinceMs: undefined,
   isSettled: false,
   lastCheckAtMs: undefined,
@@ -255,17 +252,17 @@ export function nextRoster(before: Roster, facts: RosterFacts): Roster {
     // During an update the old and the new container have the name in turn: the entity shows the one from before.
     const frozen = underWay.has(key) ? before.entries.get(name)?.listed : undefined;
     const listed = frozen ?? entityOf(container, { name, isRemovedAtExit: facts.removedAtExit.has(container.id) });
-    entries.set(name, { key, listed, shown: shownOf(listed, key, facts), seenAtMs: nowMs });
+    entries.set(name, { key, listed, shown: shownOf(listed, key, facts), absentSinceMs: undefined });
   }
   const presence = presenceOf(facts);
   for (const [name, { key, ...known }] of before.entries) {
     if (entries.has(name)) continue;
     const isThere = presence.has(key) || underWay.has(key);
-    const seenAtMs = isThere || !isComplete ? nowMs : known.seenAtMs;
-    if (nowMs - seenAtMs > goneAfterMs) continue;
+    const absentSinceMs = isThere || !isComplete ? undefined : (known.absentSinceMs ?? nowMs);
+    if (isOver(absentSinceMs, nowMs)) continue;
     const state = presence.get(key);
     const listed = state ? withState(known.listed, state) : known.listed;
-    entries.set(name, { key, listed, shown: shownOf(listed, key, facts), seenAtMs });
+    entries.set(name, { key, listed, shown: shownOf(listed, key, facts), absentSinceMs });
   }
   const shownKeys = new Set([...entries.values()].map(({ key }) => key));
   const checks = inventory.containers.flatMap(({ checkedAtMs }) => checkedAtMs ?? []);
@@ -273,7 +270,6 @@ export function nextRoster(before: Roster, facts: RosterFacts): Roster {
   return {
     entries,
     kept: [...presence.keys()].filter((key) => !shownKeys.has(key)),
-    atMs: nowMs,
     completeSinceMs,
     isSettled: isOver(completeSinceMs, nowMs),
     lastCheckAtMs: lastCheckAtMs === -Infinity ? undefined : lastCheckAtMs,
@@ -281,10 +277,10 @@ export function nextRoster(before: Roster, facts: RosterFacts): Roster {
 }
 
 /** Whether another roster would follow from time alone. */
-export function isWaiting({ entries, atMs, isSettled, completeSinceMs }: Roster, nowMs: number): boolean {
+export function isWaiting({ entries, isSettled, completeSinceMs }: Roster, nowMs: number): boolean {
   return (
     (!isSettled && isOver(completeSinceMs, nowMs)) ||
-    [...entries.values()].some(({ seenAtMs, shown }) => shown.isUpdating || seenAtMs < atMs)
+    [...entries.values()].some(({ absentSinceMs, shown }) => shown.isUpdating || absentSinceMs !== undefined)
   );
 }
 

@@ -173,6 +173,17 @@ const rows: readonly {
     states: ['on'],
   },
   {
+    what: 'a moment in which compose replaces it, after a quiet hour',
+    async happens({ upkeep }) {
+      await upkeep.clock.advance(60 * minute);
+      await upkeep.list([other]);
+      await upkeep.clock.advance(minute);
+      await upkeep.list([{ ...old, id: 'replaced' }, other]);
+      await upkeep.clock.advance(20 * minute);
+    },
+    states: ['on'],
+  },
+  {
     what: 'an engine that does not answer for an hour',
     async happens({ upkeep }) {
       await upkeep.list([], { failure: { code: 'engine-unreachable' } as ServiceError });
