@@ -14,8 +14,7 @@ import { paintSummary, pressCounts, paintConnectionState } from './view/summary.
 import type { PageContext } from './view/context.ts';
 import { paintDrawer } from './view/drawer.ts';
 import { paintHistory } from './view/pages/history.ts';
-import { paintSettings } from './view/pages/settings.ts';
-import { paintSessions, paintTokens, paintWho, showSignIn, startSignIn } from './view/pages/sessions.ts';
+import { paintSettings, paintSessions, paintTokens, paintWho, showSignIn, startSignIn } from './view/pages/settings.ts';
 import { paintBulk, endSkeleton, paintSkeleton } from './view/table/groups.ts';
 import { paintEmpty, paintGroupOff } from './view/table/empty.ts';
 import { createTable } from './view/table/table.ts';

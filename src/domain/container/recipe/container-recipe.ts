@@ -3,7 +3,7 @@ import {
   endpointSysctls,
   defaultBridge,
   supportsApi,
-  splitSysctls,
+  acceptedSysctls,
   sharesNetwork,
   interfaceSysctl,
   mainNetwork,
@@ -186,7 +186,7 @@ const rules: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
   ['ExtraHosts', unlessNetworkIsShared(copied('ExtraHosts'))],
   ['PortBindings', unlessNetworkIsShared(copied('PortBindings'))],
   ['PublishAllPorts', unlessNetworkIsShared(copied('PublishAllPorts'))],
-  ['Sysctls', (request) => splitSysctls(request).kept],
+  ['Sysctls', acceptedSysctls],
   ['MaskedPaths', ({ container }) => confinedPaths(container, 'MaskedPaths')],
   ['ReadonlyPaths', ({ container }) => confinedPaths(container, 'ReadonlyPaths')],
   ['ConsoleSize', ({ container }) => consoleSize(container)],
@@ -432,7 +432,7 @@ function portBindingDifferences(pair: Pair): readonly Difference[] {
   );
 }
 
-/** Sysctls of an interface may have moved to its endpoint. */
+/** An engine may move sysctls of an interface to its endpoint. */
 function sysctlDifferences({ before, after }: Pair): readonly Difference[] {
   return compare('HostConfig.Sysctls', sysctlsOf(before), sysctlsOf(after));
 }

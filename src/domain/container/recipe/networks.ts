@@ -85,7 +85,7 @@ function configured(request: KnownRequest, name: string, endpoint: Endpoint): En
   const asked = Object.entries({
     ...endpoint,
     Aliases: name === defaultBridge ? [] : ownAliases(request, endpoint),
-    DriverOpts: driverOptions(request, endpoint),
+    DriverOpts: endpoint.DriverOpts,
   });
   return Object.fromEntries(asked.filter(([field, value]) => !operational.has(field) && canonical(value) !== ''));
 }
@@ -114,13 +114,6 @@ function ownAliases({ container, apiVersion }: KnownRequest, { Aliases }: Endpoi
   const added = new Set([container.id.slice(0, 12)]);
   if (!supportsApi(apiVersion, '1.45')) added.add(container.settings.Config.Hostname ?? '');
   return (Aliases ?? []).filter((alias) => !added.has(alias));
-}
-
-function driverOptions(request: KnownRequest, { DriverOpts }: Endpoint): Endpoint['DriverOpts'] {
-  const { moved } = splitSysctls(request);
-  if (moved.length === 0) return DriverOpts;
-  const present = DriverOpts?.[endpointSysctls];
-  return { ...DriverOpts, [endpointSysctls]: [...(present ? [present] : []), ...moved].join(',') };
 }
 
 /** Whether it uses the network of another container (`container:<id>`). */
@@ -214,23 +207,16 @@ export const endpointSysctls = 'com.docker.network.endpoint.sysctls';
 
 /**
  * From API 1.48 the engine accepts sysctls of one interface (`net.ipv4.conf.eth0.…`) only as an option of its endpoint,
- * but an older container still has them. An interface can be assigned to its network only if there is one network.
+ * but an older container still has them.
  */
-export function splitSysctls(request: KnownRequest): { readonly kept: unknown; readonly moved: readonly string[] } {
-  const { container, apiVersion } = request;
-  const sysctls = container.settings.HostConfig['Sysctls'];
-  const entries = Object.entries((sysctls as Record<string, string> | null | undefined) ?? {});
-  const moved = entries.flatMap(([name, value]) => interfaceSysctl(name, value) ?? []);
-  if (moved.length === 0 || !supportsApi(apiVersion, '1.48') || !hasEndpoints(container)) {
-    return { kept: sysctls, moved: [] };
-  }
-  if (Object.keys(container.settings.Networks).length !== 1) {
-    throw refusal(
-      container,
-      'it has sysctls of a network interface, and it is not known which of its networks they belong to',
-    );
-  }
-  return { kept: Object.fromEntries(entries.filter(([name]) => !interfacePattern.test(name))), moved };
+export function acceptedSysctls({ container, apiVersion }: KnownRequest): unknown {
+  const sysctls = container.settings.HostConfig['Sysctls'] as Readonly<Record<string, string>> | null | undefined;
+  const isOfInterface = Object.keys(sysctls ?? {}).some((name) => interfacePattern.test(name));
+  if (!isOfInterface || !supportsApi(apiVersion, '1.48') || !hasEndpoints(container)) return sysctls;
+  throw refusal(
+    container,
+    'it has sysctls of a network interface, which this engine takes only as the option driver-opt of a network: create it again with that',
+  );
 }
 
 const interfacePattern = /^net\.([^.]+)\.([^.]+)\.eth\d+\.(.+)$/;
