@@ -336,16 +336,18 @@ async function rememberRolledBack(
 
 type MaybeSwarm = Pick<Outside, 'swarm' | 'log' | 'clock'>;
 
-/** Stores a version that has failed by its own fault in the swarm, so that no run tries it again. */
+/** Stores a version that has failed by its own fault, or that a person (`askedBy`) went back from, in the swarm, so that no run tries it again. */
 export async function rememberFailure(
   { swarm, log, clock }: MaybeSwarm,
   { id, name, image }: { readonly id: string; readonly name: string; readonly image: string },
   { fault }: Pick<ServiceEnd, 'fault'>,
+  askedBy?: string,
 ): Promise<void> {
   const digest = digestIn(image);
   if (swarm === undefined || digest === undefined || fault === undefined || !fault.isImagesOwn) return;
   const { reason } = fault;
-  const outcome = await swarm.noteFailure({ serviceId: id, serviceName: name, digest, atMs: clock.nowMs(), reason });
+  const stored = { serviceId: id, serviceName: name, digest, atMs: clock.nowMs(), reason };
+  const outcome = await swarm.noteFailure({ ...stored, ...(askedBy !== undefined && { askedBy }) });
   if (outcome.kind === 'done' || outcome.kind === 'noop') return;
   const why = { service: name, reason: outcome.message };
   log.warn('A failed version cannot be stored: only the swarm itself holds it back now', why);

@@ -47,6 +47,11 @@ test('a service goes back to the image before its last update, and stays there',
   expect(await open().rollBack(['web'])).toMatchObject({ containers: [{ name: 'web', outcome: 'went_back' }] });
   expect(await image()).toBe(`swarm/web:1@${first}`);
   expect(await update()).toEqual(['web skipped']);
+  // Another process knows it from the swarm alone.
+  const { containers } = await open().check({ images: [], containers: [], trigger: 'command' });
+  expect(containers).toMatchObject([
+    { name: 'web', hold: 'went-back', reason: expect.stringContaining('went back from it on') },
+  ]);
 });
 
 test('a service whose earlier image has no digest is left alone: its nodes would pull the present version', async () => {

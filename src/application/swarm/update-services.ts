@@ -371,14 +371,14 @@ export async function rollBackServices(
   outside: Outside,
   settings: ServiceSettings,
   planned: readonly PlannedService[],
-  runId: string,
+  { runId, askedBy }: { readonly runId: string; readonly askedBy: string },
   signal?: AbortSignal,
 ): Promise<readonly ContainerOutcome[]> {
   const outcomes = await runServices(outside, settings, planned, { runId }, signal);
   const back = planned.filter(({ id }) => outcomes.get(id)?.outcome === 'updated');
   const reason = 'A person rolled it back';
   for (const { id, name, from } of back)
-    await rememberFailure(outside, { id, name, image: from }, { fault: { reason, isImagesOwn: true } });
+    await rememberFailure(outside, { id, name, image: from }, { fault: { reason, isImagesOwn: true } }, askedBy);
   const listing = back.length === 0 ? undefined : await listServices(outside, signal);
   if (listing !== undefined) {
     const overcome = listing.failures.filter(({ serviceId, digest }) =>

@@ -106,7 +106,7 @@ export function createRollback({ outside: world, settings, plan: planner, lock, 
         const refused = [...plan.refused, ...doors].map(({ name, reason }) =>
           untouched(imageInRun(name, previous), 'skipped', reason),
         );
-        const ofServices = await rollBackServices(outside, settings, services, runId, signal);
+        const ofServices = await rollBackServices(outside, settings, services, { runId, askedBy: trigger }, signal);
         return [...outcomes, ...refused, ...ofServices.map(inWords)];
       };
       return await runSession(outside, { ...order, trigger }, rollBack, order.part?.runId);

@@ -367,4 +367,6 @@ export type FailedServiceVersion = {
   readonly atMs: number;
   /** A sentence without a final period. */
   readonly reason: string;
+  /** See `FailedVersion`. */
+  readonly askedBy?: string;
 };

@@ -6,6 +6,7 @@ import { parseDigest } from '../image/image-reference.ts';
 import { readLabels, type ServiceSettings } from '../settings/effective-settings.ts';
 import { formatPlatform, type Platform } from '../image/platform.ts';
 import { quoted } from '../text/printable.ts';
+import { defined } from '../text/plain-data.ts';
 import {
   digestIn,
   readServiceImage,
@@ -127,8 +128,8 @@ function isRolledBack({ update, previous }: SwarmService, { latestDigest, newest
 }
 
 /** Only the digest of a service's image is known. */
-function asFailedVersion({ digest, atMs, configId }: FailedServiceVersion): FailedVersion {
-  return { tag: configId, imageId: parseDigest(digest) ?? '', nameKey: '', atMs };
+function asFailedVersion({ digest, atMs, configId, askedBy }: FailedServiceVersion): FailedVersion {
+  return { tag: configId, imageId: parseDigest(digest) ?? '', nameKey: '', atMs, ...defined({ askedBy }) };
 }
 
 /**

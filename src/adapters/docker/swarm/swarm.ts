@@ -117,7 +117,7 @@ function mayHaveTakenEffect(status: number): boolean {
  */
 async function recordFailure(
   client: Client,
-  { serviceId, serviceName, digest, atMs, reason }: Omit<FailedServiceVersion, 'configId'>,
+  { serviceId, serviceName, digest, atMs, reason, askedBy }: Omit<FailedServiceVersion, 'configId'>,
 ): Promise<CallOutcome> {
   const outcome = await change(client, {
     path: '/configs/create',
@@ -129,6 +129,7 @@ async function recordFailure(
         [labels.digest]: digest,
         [labels.at]: new Date(atMs).toISOString().replace(/\.\d+/, ''),
         [labels.reason]: printable(reason, maxReasonChars),
+        ...(askedBy !== undefined && { [labels.by]: printable(askedBy, maxByChars) }),
       },
       // The engine refuses an empty config.
       Data: Buffer.from('A version that failed, noted by Upkeep\n').toString('base64'),
@@ -164,9 +165,11 @@ const labels = {
   digest: 'upkeep.failed.digest',
   at: 'upkeep.failed.at',
   reason: 'upkeep.failed.reason',
+  by: 'upkeep.failed.by',
 } as const;
 
 const maxReasonChars = 500;
+const maxByChars = 24;
 
 /** Undefined for another config with such labels, e.g. a person's copy: a failure is deleted once it is obsolete. */
 function readFailure(value: unknown): FailedServiceVersion | undefined {
@@ -175,6 +178,7 @@ function readFailure(value: unknown): FailedServiceVersion | undefined {
   const stored = textMap(Labels);
   const [serviceId, digest] = [stored[labels.service] ?? '', stored[labels.digest] ?? ''];
   const atMs = Date.parse(stored[labels.at] ?? '');
+  const askedBy = stored[labels.by];
   if (text(ID) === '' || serviceId === '' || digest === '' || Number.isNaN(atMs)) return undefined;
   if (Name !== configName(serviceId, digest)) return undefined;
   return {
@@ -184,5 +188,6 @@ function readFailure(value: unknown): FailedServiceVersion | undefined {
     digest: printable(digest, 200),
     atMs,
     reason: printable(stored[labels.reason] ?? '', maxReasonChars),
+    ...(askedBy !== undefined && { askedBy: printable(askedBy, maxByChars) }),
   };
 }
