@@ -61,6 +61,13 @@ describeInBrowser('what people do on the page', () => {
     for (const name of ['immich-server', 'vaultwarden']) await row(page, name).locator('input').check();
     await page.locator('#bulk').getByRole('button', { name: 'Update 2…' }).click();
     await page.locator('#confirm .plan li').nth(2).waitFor();
+    // The name stands beside the number of its step.
+    const tops = await page
+      .locator('#confirm .plan li')
+      .evaluateAll((steps) =>
+        steps.map((one) => one.querySelector('.who')!.getBoundingClientRect().top - one.getBoundingClientRect().top),
+      );
+    expect(Math.max(...tops)).toBeLessThan(16);
     expect(await page.locator('#confirm .plan .who').allTextContents()).toEqual(
       expect.arrayContaining(['Pull 2 images', 'immich-server', 'vaultwarden']),
     );

@@ -185,7 +185,7 @@ export async function recoverTransactions(
   return awaitsHelper ? { transactions, awaitsHelper } : { transactions };
 }
 
-const goesOn = 'its new version must prove itself; other containers can be updated meanwhile';
+const goesOn = 'the health of its new version is being checked; other containers can be updated meanwhile';
 
 const tooMany = 'repair pending: too many other repairs wait for their containers';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { commands } from '../table/commands.ts';
+import { commands, decisionCommands } from '../table/commands.ts';
 import { variablesOf } from '../table/environment.ts';
 import { helpText } from './help.ts';
 import { takesOption } from '../table/option.ts';
@@ -27,6 +27,16 @@ describe('helpText()', () => {
   test.each(commands)('of $name ends no meaning inside of brackets', ({ name }) => {
     const lines = helpText(name, { columns: 200, isAll: false }).split('\n');
     expect(lines.filter((line) => line.split('(').length !== line.split(')').length)).toEqual([]);
+  });
+
+  test('cuts no short sentence, and lists of a decision no rule that it does not follow', () => {
+    const short = (name: (typeof commands)[number]['name']) => helpText(name, { columns: 100, isAll: false });
+    expect(short('check')).toContain('Report newer images; update no container');
+    for (const name of decisionCommands) {
+      expect(short(name)).not.toMatch(/^ {2}\S.*--(?:label-enable|scope|monitor-only|window|cooldown-delay|approve) /m);
+      expect(short(name)).toContain('--state-dir');
+    }
+    expect(short('approve')).toContain('--for');
   });
 
   test('lists the commands when none is named', () => {

@@ -1,5 +1,12 @@
 import { optionGroups, type OptionGroup } from '../../domain/settings/table/option.ts';
-import { commandNamed, commands, type Command, type CommandName, type ExitCode } from '../table/commands.ts';
+import {
+  commandNamed,
+  commands,
+  decisionCommands,
+  type Command,
+  type CommandName,
+  type ExitCode,
+} from '../table/commands.ts';
 import { defaultText, flagText, takesOption, type Option } from '../table/option.ts';
 import { variablesOf } from '../table/environment.ts';
 import { optionEntries } from '../table/options.ts';
@@ -33,9 +40,7 @@ function overview(width: number): string[] {
 
 function commandHelp(command: Command & { readonly name: CommandName }, width: number, isAll: boolean): string[] {
   const used = optionEntries.map(([, option]) => option).filter((option) => takesOption(command.name, option));
-  const listed = isAll
-    ? used
-    : used.filter(({ isCommon, commands: of }) => isCommon === true && of.includes(command.name));
+  const listed = isAll ? used : used.filter((option) => isShort(option, command.name));
   const rest = used.length - listed.length;
   return [
     ...wrap(`Usage: upkeep ${[command.name, '[OPTION…]', command.usage].join(' ').trimEnd()}`, 0, width),
@@ -58,6 +63,14 @@ function commandHelp(command: Command & { readonly name: CommandName }, width: n
         ]
       : wrap(restOf(command.name, rest), 0, width)),
   ];
+}
+
+/** A decision is about the named containers, whatever restrains their updates. */
+function isShort({ isCommon, commands: of, group }: Option, command: CommandName): boolean {
+  const isOfCheck = group === 'selection' || group === 'update';
+  const isDecision = (one: CommandName) => decisionCommands.some((name) => name === one);
+  const isOther = isOfCheck && isDecision(command) && !of.every(isDecision);
+  return isCommon === true && of.includes(command) && !isOther;
 }
 
 function restOf(command: CommandName, count: number): string {
@@ -96,14 +109,21 @@ function optionHelp(option: Option, width: number): string[] {
   return entry(termOf(option), text, columnOf(width), width);
 }
 
-/** The first clause of the meaning, with its text in brackets. It ends in `…` if more follows in its sentence. */
+/**
+ * The first sentence of the meaning. A long one ends in `…` after its first clause, with its text in brackets; a short
+ * one is whole, because its end often says what the option does not do.
+ */
 function shortHelp(option: Option, width: number): string[] {
-  const [sentence = ''] = option.meaning.split(/\. (?=[A-Z])/);
-  const [clause = ''] = /^(?:\([^)]*\)|[^,:;(]|[,:;](?! ))*/.exec(sentence) ?? [];
-  const first = clause.length < sentence.length ? `${clause} …` : clause;
+  const [whole = ''] = option.meaning.split(/\. (?=[A-Z])/);
+  const [clause = ''] = /^(?:\([^)]*\)|[^,:;(]|[,:;](?! ))*/.exec(whole) ?? [];
+  const isWhole = whole.length <= maxShortMeaning || clause.length === whole.length;
+  const sentence = isWhole ? whole : `${clause} …`;
   const defaultValue = option.defaultMeaning === undefined ? shownDefault(option) : '';
-  return entry(termOf(option), first + (defaultValue === '' ? '' : ` [${defaultValue}]`), columnOf(width), width);
+  return entry(termOf(option), sentence + (defaultValue === '' ? '' : ` [${defaultValue}]`), columnOf(width), width);
 }
+
+/** A line of a terminal with 100 columns. */
+const maxShortMeaning = 66;
 
 function termOf(option: Option): string {
   return flagText(option) || (variablesOf(option)[0]?.name ?? '');
