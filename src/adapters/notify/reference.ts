@@ -28,7 +28,7 @@ The test shows the answers of the services. \`upkeep notify preview\` shows the 
 - With \`--notification-quiet-hours 22:00-07:00\`, all but failures wait until the end of that time; with \`--notification-digest 08:00\` until that time of day. They are then sent as one message. Times are those of \`--timezone\` or \`TZ\`.
 - A message that could not be sent is tried again for three days, in order. Set \`--state-dir\` to keep waiting messages over a restart; without it, Upkeep tries to send them for five seconds when it ends.
 - The label \`upkeep.notify=ops\` sends messages about a container to the target \`ops=discord://…\` only, \`upkeep.notify=off\` to none.
-- The outcome is in the title: \`nas: web failed and was rolled back\`. A failed version comes with its last log lines. Services that have priorities get a high one for a failure, and a low one if nothing has changed, unless the URL sets one.
+- The outcome is in the title: \`nas: web failed and was rolled back\`, with the name of the host. A failed version comes with its last log lines. Services that have priorities get a high one for a failure, and a low one if nothing has changed, unless the URL sets one.
 
 Your own wording: [templates](notification-templates.md). All options: [configuration](configuration.md#notifications). Messages in the log: [operations](operations.md#notifications).
 
