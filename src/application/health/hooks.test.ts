@@ -386,6 +386,31 @@ describe('the post-update hook', () => {
     expect(ran(scene)).toEqual(['web: slow']);
   });
 
+  test.each([
+    ['slow', 30_000, '1m', ['web: slow'], 2000],
+    ['slow', 1_030_000, '30m', ['web: slow'], 2000],
+    ['good', 30_000, '1m', ['web: good'], 0],
+  ])(
+    'is begun and left 2 s after the process was asked to end: %s, in a window of %d ms',
+    async (command, atMs, limit, begun, tookMs) => {
+      const scene = createSandboxScene();
+      await stale(scene, 'web', { 'post-update': command, 'post-update-timeout': limit });
+      const ending = new AbortController();
+      const { outside } = scene.startProcess();
+      const chosen = { ...defaultSettings, healthWindowMs: atMs, lifecycleHooks: true };
+      const application = createApplication({ ...outside, ending: ending.signal }, chosen);
+      const updating = application.update(full, ending.signal);
+      await scene.clock.sleep(atMs - 500);
+      ending.abort();
+      const askedAtMs = scene.clock.monotonicMs();
+      const reason = tookMs === 0 ? '' : 'The post-update hook of "web" was not waited for: the run was cancelled';
+      expect((await updating).containers).toMatchObject([{ outcome: 'updated', reason }]);
+      expect(ran(scene)).toEqual(begun);
+      expect(scene.clock.monotonicMs() - askedAtMs).toBeLessThan(8000);
+      expect(await application.recover()).toEqual({ transactions: [] });
+    },
+  );
+
   test('without a limit of its own ends with the run', async () => {
     const scene = createSandboxScene();
     await stale(scene, 'web', { 'post-update': 'hangs', 'post-update-timeout': '0' });

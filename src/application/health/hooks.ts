@@ -61,7 +61,10 @@ export async function askBeforeUpdate({ outside, settings, signal }: HookContext
   }
 }
 
-/** Runs the post-update hook in the successor. A hook with its own timeout is not cancelled with the run. */
+/**
+ * Runs the post-update hook in the successor. A hook with its own timeout is not cancelled with the run, but it is left
+ * soon after the process is asked to end.
+ */
 export async function tellAfterUpdate(
   { outside, settings, signal }: HookContext,
   id: string,
@@ -72,15 +75,34 @@ export async function tellAfterUpdate(
     message: `The ${titleOf('postUpdate', { name })} ${why}`,
   });
   let hookSignal: AbortSignal | undefined;
+  const soon = endsSoon(outside);
   try {
     const container = await outside.engine.inspectContainer(id);
     if (container === undefined) return { kind: 'noop' };
-    hookSignal = hasOwnLimit(container, 'postUpdate') ? undefined : signal;
+    hookSignal = hasOwnLimit(container, 'postUpdate') ? soon.signal : signal;
     const end = await runHook(outside, settings, 'postUpdate', container, hookSignal);
     return end.kind === 'passed' ? { kind: 'done' } : warn(end.reason);
   } catch (error) {
     if (hookSignal?.aborted) return warn('was not waited for: the run was cancelled');
     if (error instanceof ServiceError) return warn(`could not be run: ${describeError(error)}`);
     throw error;
+  } finally {
+    soon.stop();
   }
 }
+
+/** Aborts a while after the process is asked to end, in which a short hook ends by itself. */
+function endsSoon({ ending, clock }: Outside): { readonly signal: AbortSignal; readonly stop: () => void } {
+  const [soon, over] = [new AbortController(), new AbortController()];
+  const begin = () =>
+    void clock.sleep(lastWaitMs, over.signal).then(
+      () => soon.abort(),
+      () => undefined,
+    );
+  if (ending?.aborted) begin();
+  else ending?.addEventListener('abort', begin, { signal: over.signal });
+  return { signal: soon.signal, stop: () => over.abort() };
+}
+
+/** `docker stop` kills a process after 10 s, and a health check before may have taken 4 of them. */
+const lastWaitMs = 2000;
