@@ -178,6 +178,21 @@ describe('chooseTag() always', () => {
     );
   });
 
+  test.each([
+    ['5.0-rc1', '4.1.6 5.0-rc1 5.0.0', '"5.0.0" is higher, but has 3 numbers, not 2'],
+    ['18rc1', '17.6 18beta3 18rc1 18.0', '"18.0" is higher, but has 2 numbers, not 1'],
+    [
+      'v2.0-beta.3-alpine',
+      'v2.0-beta.3-alpine v2.0.1-alpine v2.0.1',
+      '"v2.0.1-alpine" is higher, but has 3 numbers, not 2',
+    ],
+    ['5.0-rc1', '5.0-rc1 5.0.0-rc2', undefined],
+    ['5.0', '5.0 5.0.0 5.0.1', undefined],
+  ])('says that the release of %s is out in another form: %j', (current, tags, because) => {
+    const found = chooseTag({ current, tags: tags.split(' '), policy: policyOf('major') });
+    expect([found.candidates, found.because]).toEqual([[], because]);
+  });
+
   test('depends neither on the order of the listing nor on what it says twice', () => {
     const shuffled = anyList.chain((tags) =>
       fc.tuple(fc.constant(tags), fc.shuffledSubarray([...tags, ...tags], { minLength: tags.length * 2 })),

@@ -248,6 +248,7 @@ function judge(own: VersionTag, next: VersionTag, widest: VersionKind): Refusal 
   const difference = compareNumbers(shared, isAlike ? own.numbers : own.numbers.slice(0, shared.length));
   if (difference < 0) return 'lower';
   if (difference === 0) {
+    if (!isAlike && isReleaseOf(own, next)) return 'count';
     const later = isAlike ? compareStages(next.stage, own.stage) : undefined;
     if (later === 0 && hasHigherEnd(own, next)) return 'end';
     if (later === undefined || later <= 0) return 'lower';
@@ -258,6 +259,11 @@ function judge(own: VersionTag, next: VersionTag, widest: VersionKind): Refusal 
   if (!mayFollow(own.suffix, next.suffix)) return 'suffix';
   if (isYearAndMonth(next) && !isInYears(own)) return 'form';
   return difference > 0 && next.stage?.isBefore === true ? 'pre-release' : 'higher';
+}
+
+/** `5.0.0` is the release of `5.0-rc1`, in a longer form. */
+function isReleaseOf(own: VersionTag, next: VersionTag): boolean {
+  return own.stage?.isBefore === true && next.stage?.isBefore !== true && mayFollow(own.suffix, next.suffix);
 }
 
 /** Whether the ends differ in numbers only, and the first of these is higher: a later build, or another program's version. */
