@@ -56,7 +56,7 @@ describeInLab('the data of a container', (lab) => {
     expect(await leftMarks(engine)).toEqual([]);
   }
 
-  test('comes back with the old version when the new one has changed it and fails', async () => {
+  test('failure 47: comes back with the old version when the new one has changed it and fails', async () => {
     const { container, update, before } = await stale('bad');
     const { outcomes, run } = await update();
     expect(outcomes['web'], run.stderr + run.stdout).toMatchObject({ outcome: 'rolled_back' });

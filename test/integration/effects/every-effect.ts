@@ -34,6 +34,8 @@ const holdingBack = testsOf('integration/holding-back.test.ts');
 const releaseNotes = testsOf('integration/release-notes.test.ts');
 const composeWritten = testsOf('image/compose-written.test.ts');
 const keepOld = testsOf('integration/keep-old.test.ts');
+const dataEnds = testsOf('integration/data-ends.test.ts');
+const dataOptions = testsOf('integration/effects/data-options.test.ts');
 const remote = testsOf('integration/engine/remote.test.ts');
 const contexts = testsOf('integration/fleet/contexts.test.ts');
 const options = testsOf('integration/command-line/options-on-an-engine.test.ts');
@@ -115,7 +117,15 @@ const unsealed = journalKeys('without its seal it is reported, left and repaired
 const reach = none('who reaches the API and how, not what is done there');
 const reading = none('of commands that only read');
 const printing = none('what is printed, not what is done');
-const copied = none('a step of the transaction, which the campaigns of test/faults show');
+const copied = dataOptions(
+  '--data, its label and --data-folders say what is copied; a label of the image counts for nothing',
+);
+const dataLimits = dataOptions(
+  '--data-max-size and --data-timeout refuse; their labels lower a limit, and never raise it',
+);
+const dataKept = dataOptions(
+  'a copy that --data-keep or its label keeps is listed, and a run removes it when its time is over',
+);
 const telling = none('who is told, and how, not what is done');
 // The keys of the object that defines the type.
 const tellings = Object.fromEntries(Object.keys(notificationOptions).map((key) => [key, telling] as const)) as Readonly<
@@ -178,10 +188,10 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   keepOldMs: keepOld('is stopped, has no policy, and is nothing that anyone watches'),
   data: copied,
   dataFolders: copied,
-  dataMaxBytes: copied,
-  dataTimeoutMs: copied,
-  dataKeepMs: copied,
-  dataImage: copied,
+  dataMaxBytes: dataLimits,
+  dataTimeoutMs: dataLimits,
+  dataKeepMs: dataKept,
+  dataImage: dataOptions('--data-image names the image with the tools'),
   cleanup: update('--cleanup removes the image that nothing uses any more, and no other'),
   removeVolumes: volumes('gives the new container fresh anonymous volumes, and removes the old; named ones stay'),
   disableMemorySwappiness: limits,
@@ -192,8 +202,8 @@ export const effectsOfOptions: Readonly<Record<Exclude<OptionKey, keyof typeof a
   retryFailed: failedVersions('(it %s) is held back until a person or a newer version says otherwise'),
   dryRun: update('update --dry-run says what would move and changes nothing'),
   verify: rehearsed,
-  keepNew: copied,
-  withoutData: copied,
+  keepNew: dataEnds('failure 49: a pruned copy: --keep-new keeps the new version and its data'),
+  withoutData: dataEnds('a pruned copy: --without-data starts the old version on the data as they are'),
   yes: rollbacks('asks before it goes forward again'),
 
   lifecycleHooks: hooks('are left alone without the option, and by a check'),
@@ -337,10 +347,10 @@ export const effectsOfLabels: Readonly<Record<LabelName, Effect>> = {
   notify: telling,
   'keep-old': keepOld('goes when its time is over, by whichever run comes next'),
   data: copied,
-  'data-shared': copied,
-  'data-max-size': copied,
-  'data-timeout': copied,
-  'data-keep': copied,
+  'data-shared': dataOptions('data-shared counts only if both containers have it'),
+  'data-max-size': dataLimits,
+  'data-timeout': dataLimits,
+  'data-keep': dataKept,
   'lifecycle.pre-check': moments,
   'lifecycle.pre-update': moments,
   'lifecycle.post-update': moments,

@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, readFileSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EngineClient, Inspected } from '../../lab/engine/engine-client.ts';
 import { webServer } from '../../lab/registry/catalogue.ts';
@@ -17,7 +17,7 @@ const stay = 'sleep 1000000 & wait $!';
 
 function v1(places: string): string {
   return `${wrong}
-note() { t=t-$(cat /proc/sys/kernel/random/uuid); for p in ${places}; do echo $t >>$p/tokens; done; : >/outside/$t; }
+note() { t=t-$(cat /proc/sys/kernel/random/uuid); for p in ${places}; do echo $t >>$p/tokens; busybox sync $p/tokens; done; : >/outside/$t; }
 for p in ${places}; do
   if [ ! -e /outside/started ]; then
     mkdir $p/sub; echo v1 >$p/version; echo of-v1 >$p/file; echo old >$p/sub/old; : >$p/tokens
@@ -77,17 +77,38 @@ export const dataApp = {
     Env: ['PATH=/bin'],
     Cmd: ['sh', '-c', v2('/data', 'sleep 3; exit 3')],
   }),
+  /** Migrates, waits for /outside/go, and fills the disk. */
+  'small-full': webServer('small-full', {
+    Env: ['PATH=/bin'],
+    Cmd: [
+      'sh',
+      '-c',
+      v2(
+        '/data',
+        'until [ -e /outside/go ]; do sleep 0.1; done; cat /dev/zero >/data/fill; echo "disk full" >&2; exit 3',
+      ),
+    ],
+  }),
+  /** Migrates, waits for /outside/go, and fails. */
+  'small-waiting-bad': webServer('small-waiting-bad', {
+    Env: ['PATH=/bin'],
+    Cmd: ['sh', '-c', v2('/data', 'until [ -e /outside/go ]; do sleep 0.1; done; exit 3')],
+  }),
   'small-bad': webServer('small-bad', { Env: ['PATH=/bin'], Cmd: ['sh', '-c', v2('/data', 'exit 3')] }),
 } as const satisfies Readonly<Record<string, ImageSpec>>;
 
 const helperRepository = 'data/helper';
 
 /** Pushes and pulls the image for `--data-image`. Returns its reference. */
-export async function provideDataHelper(engine: EngineClient, registryHost: string, spec: ImageSpec): Promise<string> {
-  const reference = `${registryHost}/${helperRepository}:stable`;
-  const pushing =
-    pushed.get(registryHost) ?? pushImage({ url: `http://${registryHost}` }, helperRepository, 'stable', spec);
-  pushed.set(registryHost, pushing);
+export async function provideDataHelper(
+  engine: EngineClient,
+  registryHost: string,
+  spec: ImageSpec,
+  tag = 'stable',
+): Promise<string> {
+  const reference = `${registryHost}/${helperRepository}:${tag}`;
+  const pushing = pushed.get(reference) ?? pushImage({ url: `http://${registryHost}` }, helperRepository, tag, spec);
+  pushed.set(reference, pushing);
   await pushing;
   await engine.pull(reference);
   return reference;
@@ -153,7 +174,9 @@ export async function leftMarks(engine: EngineClient): Promise<readonly string[]
  */
 export function hasAccepted({ State }: Pick<Inspected, 'State'>, outside: string): boolean {
   const ready = readdirSync(outside).filter((file) => file.startsWith('ready-'));
-  const stat = State.Running ? readFileSync(`/proc/${State.Pid}/stat`, 'utf8') : '';
+  // A container that its policy starts again and again runs, and has no process.
+  const file = `/proc/${State.Pid}/stat`;
+  const stat = State.Running && State.Pid > 0 && existsSync(file) ? readFileSync(file, 'utf8') : '';
   const startedAt = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
   return ready.some((file) => readFileSync(join(outside, file), 'utf8').trim() === startedAt);
 }
