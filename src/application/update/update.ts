@@ -1,17 +1,28 @@
-import type { UpdateRequest, ContainerOutcome, Session, Trigger, Outcomes } from '../../domain/run/session.ts';
+import { linesOf } from '../../domain/notes/notes.ts';
+import type { Staleness } from '../../domain/check/verdict.ts';
+import { shortDigest } from '../../domain/image/image-reference.ts';
+import { defined } from '../../domain/text/plain-data.ts';
+import type {
+  UpdateRequest,
+  ContainerOutcome,
+  OutcomeKind,
+  Session,
+  Trigger,
+  Outcomes,
+} from '../../domain/run/session.ts';
 import { describeError, isBusy, ServiceError } from '../../domain/text/errors.ts';
 import { refuseUnmatched, type WatchedContainer } from '../../domain/check/selection.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { readLabels, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import type { MadePlan, UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { CheckReport, Judge, JudgedReport } from '../check/check.ts';
-import type { JudgeOrder, InRun } from '../check/checked-container.ts';
+import type { CheckedContainer, JudgeOrder, InRun } from '../check/checked-container.ts';
 import type { SelectContainers } from '../check/select-containers.ts';
 import type { Listing } from '../engine/listing.ts';
 import type { FinalHoldCheck } from '../check/decisions.ts';
 import { staleIn, type Planner } from '../check/make-plan.ts';
-import { runSession, inListingOrder, namingVersions, type ListRepaired, type UpdateLock } from './session.ts';
-import { cancelledBeforeTurn, runPlan, fetchAhead, isUnpulled, type PlanRun } from './run-plan.ts';
+import { runSession, type ListRepaired, type UpdateLock } from './session.ts';
+import { cancelledBeforeTurn, runPlan, fetchAhead, isUnpulled, untouched, type PlanRun } from './run-plan.ts';
 import type { ImagesAhead } from '../transaction/fetch-image.ts';
 import { type HandedOver, runTransaction } from '../transaction/run-transaction.ts';
 import type { ComposeKeeper } from './compose-files.ts';
@@ -333,4 +344,81 @@ function logDisabledHooks({ log }: Outside, bearers: readonly HookBearer[]): voi
     const about = { container: container.name };
     log.debug('The lifecycle hooks of a container are not run without --enable-lifecycle-hooks', about);
   }
+}
+
+/** The outcome of every container of a run, from its transaction or else from its check. */
+function inListingOrder(
+  report: CheckReport,
+  { plan, listing }: MadePlan,
+  outcomes: Outcomes,
+): readonly ContainerOutcome[] {
+  const checked = new Map(report.containers.map((container) => [container.id, container]));
+  const ids = new Set([...listing, ...checked.keys()]);
+  const reached = [...ids].flatMap((id) => {
+    const container = checked.get(id);
+    const acted = outcomes.get(id);
+    if (container === undefined) return acted ?? [];
+    const { cooldown } = container;
+    const outcome = { ...(acted ?? withoutTransaction(container, plan)), ...(cooldown && { cooldown }) };
+    return withCheckedVersions(outcome, container);
+  });
+  const acted = new Set([...outcomes.values()].map(({ name }) => name));
+  const held = report.unfinished.filter(({ name, isParked }) => isParked && !acted.has(name));
+  const isHeld = new Set(held.map(({ name }) => name));
+  return [
+    ...reached.filter(({ name }) => !isHeld.has(name)),
+    ...held.map((container) => untouched(container, 'deferred', container.reason)),
+  ];
+}
+
+function withoutTransaction(container: CheckedContainer, plan: UpdatePlan): ContainerOutcome {
+  const { id, status, hold, digest = '', latestDigest = '', eligibleAtMs, error } = container;
+  const refused = plan.refused.find((one) => one.id === id);
+  const isDeferred =
+    (status === 'held' && (eligibleAtMs !== undefined || hold === 'wave')) || refused?.isDeferred === true;
+  const kind = isDeferred ? 'deferred' : refused?.isFailure === true ? 'failed' : outcomeOf[status];
+  return {
+    ...untouched(container, kind, refused?.reason ?? error ?? container.reason),
+    oldDigest: digest,
+    newDigest: latestDigest,
+    ...(status !== 'fresh' && status !== 'stale' && { verdict: status }),
+    ...(status === 'held' && hold !== undefined && { hold }),
+  };
+}
+
+/** Outcome of a container outside every transaction. */
+const outcomeOf: Readonly<Record<Staleness, OutcomeKind>> = {
+  fresh: 'fresh',
+  // Without a newer version it counts as fresh, as in other updaters.
+  pinned: 'fresh',
+  local: 'fresh',
+  // A newer version exists, but a setting holds it back. With a temporary reason the outcome is `deferred`.
+  held: 'skipped',
+  unknown: 'unknown',
+  // Refused by the plan.
+  stale: 'skipped',
+};
+
+/** Adds the versions that the check has named to an outcome. */
+function withCheckedVersions(outcome: ContainerOutcome, checked: CheckedContainer | undefined): ContainerOutcome {
+  if (checked === undefined) return outcome;
+  const { version, latestVersion, latestDigest, pullDigest, updateAvailable, kind, sourceUrl } = checked;
+  const isEarlier = pullDigest !== undefined && pullDigest !== latestDigest;
+  const next = updateAvailable ? (isEarlier ? shortDigest(pullDigest) : latestVersion) : undefined;
+  const to = outcome.outcome === 'restarted' ? version : next;
+  const notes = checked.notes && linesOf(checked.notes);
+  return { ...outcome, ...defined({ from: version, to, kind, sourceUrl, notes }) };
+}
+
+/** The same outside, but published outcomes get the versions of the check. */
+function namingVersions(outside: Outside, { containers }: Pick<CheckReport, 'containers'>): Outside {
+  const byId = new Map(containers.map((container) => [container.id, container]));
+  return {
+    ...outside,
+    publish: (event) => {
+      if (!('outcome' in event)) return outside.publish(event);
+      const outcome = withCheckedVersions(event.outcome, byId.get(event.outcome.containerId ?? ''));
+      outside.publish({ ...event, outcome });
+    },
+  };
 }

@@ -11,7 +11,7 @@ import {
 } from '../image/image-reference.ts';
 import { formatDuration, printTime } from '../text/duration.ts';
 import { userTags, type FailedVersion } from './failed-version.ts';
-import { holdOfFailure, type Hold } from '../decision/decisions.ts';
+import type { Hold } from '../decision/decisions.ts';
 import { digestsOf, type ImageIndex } from '../container/lookup.ts';
 import { quoted } from '../text/printable.ts';
 import type { Age, Sighting } from './sightings.ts';
@@ -330,3 +330,16 @@ function waitOf(error: unknown): string {
   const waitMs = error instanceof ServiceError ? error.retryAfterMs : undefined;
   return waitMs === undefined ? '' : `; it asks to wait ${formatDuration(waitMs)}`;
 }
+
+/** The kind of reason for a failed check. */
+function holdOfFailure(code: ErrorCode | undefined): Hold {
+  return (code !== undefined && byCode[code]) || 'other';
+}
+
+const byCode: Partial<Record<ErrorCode, Hold>> = {
+  'registry-rate-limited': 'rate-limited',
+  'registry-unreachable': 'unreachable',
+  timeout: 'unreachable',
+  'registry-denied': 'unauthorised',
+  'registry-not-found': 'not-found',
+};

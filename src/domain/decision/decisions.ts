@@ -5,7 +5,6 @@ import { isDigest, type Digest } from '../image/image-reference.ts';
 import { quoted, printable } from '../text/printable.ts';
 import { formatDuration, printTime } from '../text/duration.ts';
 import type { Windows } from './windows.ts';
-import type { ErrorCode } from '../text/errors.ts';
 import { isJsonObject, isWholeNumber } from '../text/json.ts';
 import { putNewest } from '../text/plain-data.ts';
 
@@ -138,19 +137,6 @@ export const unknownBecause = ['no-pull', 'rate-limited', 'unreachable', 'unauth
 
 /** The kind of reason for the status `held` or `unknown`. */
 export type Hold = (typeof heldBecause | typeof unknownBecause)[number];
-
-/** The kind of reason for a failed check. */
-export function holdOfFailure(code: ErrorCode | undefined): Hold {
-  return (code !== undefined && byCode[code]) || 'other';
-}
-
-const byCode: Partial<Record<ErrorCode, Hold>> = {
-  'registry-rate-limited': 'rate-limited',
-  'registry-unreachable': 'unreachable',
-  timeout: 'unreachable',
-  'registry-denied': 'unauthorised',
-  'registry-not-found': 'not-found',
-};
 
 /** Why a newer version is held back: one reason, with the time at which it ends by itself. */
 type HoldReason = { readonly kind: Hold } & (
