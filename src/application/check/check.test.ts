@@ -246,6 +246,17 @@ describe('createCheck()', () => {
     expect(optIn.complaints).toEqual([expect.stringContaining('enabel')]);
   });
 
+  test('a label of another container is not spoken of when one is named, as by approve', async () => {
+    const scene = createSandboxScene();
+    const wrong = { app: 'enabel', db: 'scpoe', other: 'windwo' };
+    for (const [name, label] of Object.entries(wrong))
+      await run(scene, name, `${name}:1`, labels({ [`upkeep.${label}`]: 'x' }));
+    const { check, complaints } = checkIn(scene);
+    await check({ ...everything, containers: ['db'] });
+    await check({ ...everything, images: ['app'] });
+    expect(complaints).toEqual([expect.stringContaining('scpoe'), expect.stringContaining('enabel')]);
+  });
+
   test('a container whose inspect fails is unknown, the others are not', async () => {
     const scene = createSandboxScene();
     await run(scene, 'moved', 'app:1');

@@ -87,13 +87,16 @@ export function createSelectContainers(
     const { listing, services, watched, unwatched, updates, held, references } = newest;
     const choose = (from: Selection) => selectByImage(from, imageRule, (id) => readableReference(references, id));
     const selection = choose({ watched, unwatched });
-    warnAboutLabels(selection);
     noteManagers(selection);
     warnAboutServices(services, selection.watched);
     const onMatch = stopMatchingInTime(clock);
     const ofRequest = (from: Selection) =>
       applyFilters(from, filters, ({ id }) => referenceIn(references, id), onMatch);
     const { named, unmatched } = ofRequest(selection);
+    // A request for some containers is about the labels of these.
+    const isForAll = filters.containers.length + filters.images.length === 0;
+    const asked = unwatched.filter(({ container }) => filters.containers.includes(container.name));
+    warnAboutLabels(isForAll ? selection : { watched: named, unwatched: asked });
     const parked = ofRequest(choose({ ...held, unwatched: [] }));
     const isUnknownToBoth = ({ filter }: UnmatchedFilter) => parked.unmatched.some((one) => one.filter === filter);
     publish({ kind: 'containers_selected', runId, ...announced(named, new Set(services.map(({ id }) => id))) });
