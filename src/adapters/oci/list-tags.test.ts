@@ -61,7 +61,10 @@ describe('listTags()', () => {
     ['1,104 tags', 1104, 1000, 2],
     ['2,000 tags', 2000, 1000, 3],
     ['350 tags by the hundred', 350, 100, 4],
+    ['600 tags by 256', 600, 256, 3],
+    ['130 tags by 128', 130, 128, 2],
     ['999 tags', 999, 1000, 1],
+    ['63 tags', 63, 1000, 1],
   ])('asks on behind a full page without a link: %s', async (_, count, most, requests) => {
     const server = await rig.serve(unlinked(numbered(count), most));
     expect(await listing(server)).toEqual({ tags: numbered(count), isCut: false });

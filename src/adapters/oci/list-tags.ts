@@ -95,12 +95,16 @@ const pageSize = 1000;
 
 /**
  * The query of a page that may follow a full one without a link. The registry of go-containerregistry links no pages. A
- * smaller maximum of a registry is a round number.
+ * smaller maximum of a registry is a round number, decimal or binary.
  */
 function queryAfter(tags: readonly string[], fullPage: number): string | undefined {
   const last = tags.at(-1);
-  const isFull = tags.length === fullPage && tags.length <= pageSize && tags.length % 50 === 0;
+  const isFull = tags.length === fullPage && tags.length <= pageSize && isRound(tags.length);
   return last !== undefined && isFull ? `?n=${pageSize}&last=${encodeURIComponent(last)}` : undefined;
+}
+
+function isRound(count: number): boolean {
+  return count % 50 === 0 || (count >= 64 && Number.isInteger(Math.log2(count)));
 }
 
 /** A registry that knows no pages may refuse to be asked for one that it has not named. */
