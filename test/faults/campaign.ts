@@ -14,7 +14,7 @@ const { UPKEEP_ROUNDS: rounds = '200', UPKEEP_SEED: seed = '1', UPKEEP_FAKETIME:
 
 const words = shape.split('\n');
 const scope = {
-  shapes: (letter.startsWith('Q') ? dataShapes : [...shapes, ...moreShapes]).filter(({ name }) =>
+  shapes: (/^Q|^Z-sync/.test(letter) ? dataShapes : [...shapes, ...moreShapes]).filter(({ name }) =>
     words.some((each) => name.includes(each)),
   ),
   reportFile: UPKEEP_REPORT,

@@ -57,7 +57,11 @@ const proxyNeeds = [
   ['openssl', 'openssl'],
 ];
 
-const benchNeeds = [['wrk', 'wrk']];
+const benchNeeds = [
+  ['wrk', 'wrk'],
+  ['mkfs.xfs', 'xfsprogs'],
+  ['mkfs.btrfs', 'btrfs-progs'],
+];
 
 /** Programs that the examples configure, or use. */
 const exampleNeeds = [

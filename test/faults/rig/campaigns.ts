@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import type { LabEngine } from '../../lab/engine/engine.ts';
+import type { EngineOptions, LabEngine } from '../../lab/engine/engine.ts';
 import { prune } from '../../lab/engine/prune.ts';
 import type { Fault, Moment } from '../../lab/proxy/fault-proxy.ts';
 import type { Updater } from './stage.ts';
@@ -27,6 +27,8 @@ export type Campaign = {
   readonly title: string;
   readonly incidents: readonly Incident[];
   readonly engineArgs?: readonly string[];
+  /** A power cut loses the page cache. */
+  readonly disk?: EngineOptions['disk'];
   /** Size of the disk of the engine. */
   readonly dataMiB?: number;
   /**
@@ -44,6 +46,10 @@ export type Campaign = {
   /** Shapes by their names; default all. */
   readonly shapes?: readonly string[];
   readonly updater?: Updater;
+  /** The updater or its helper lacks what prevents losses, so there must be some. */
+  readonly losesData?: boolean;
+  /** Only at calls with this text. */
+  readonly at?: RegExp;
 };
 
 const moments: readonly Moment[] = ['before', 'during', 'after'];
@@ -68,6 +74,9 @@ function engineDeaths(how: string, die: (engine: LabEngine) => Promise<void>): r
 function thirdParty(name: string, act: (engine: LabEngine) => Promise<unknown>): Incident {
   return { name, fault: ({ engine }) => ({ kind: 'meanwhile', when: 'before', act: () => act(engine) }) };
 }
+
+/** Only of campaign Z-sync. */
+export const shapeWithoutSync = 'data: three places, a helper that syncs nothing, a bad version';
 
 /** By the letter of `npm run test:faults -- --campaign`. */
 export const campaigns: Readonly<Record<string, Campaign>> = {
@@ -148,11 +157,34 @@ export const campaigns: Readonly<Record<string, Campaign>> = {
     incidents: engineDeaths('power cut', (engine) => engine.powerCut()),
     engineDies: true,
   },
+  'Q-cache': {
+    title: 'The power is cut while data are copied, and the page cache is lost',
+    incidents: engineDeaths('power cut', (engine) => engine.powerCut()),
+    engineDies: true,
+    disk: 'one',
+  },
+  'Q-cache-apart': {
+    title: 'The power is cut while data are copied to a second disk, and the page cache is lost',
+    incidents: engineDeaths('power cut', (engine) => engine.powerCut()),
+    engineDies: true,
+    disk: 'apart',
+  },
+  'Z-sync': {
+    title: 'For comparison, a helper that syncs nothing: the power is cut, and the page cache is lost',
+    incidents: engineDeaths('power cut', (engine) => engine.powerCut()).slice(2),
+    engineDies: true,
+    disk: 'apart',
+    shapes: [shapeWithoutSync],
+    losesData: true,
+    // The old container has its name again, so its data are never restored again.
+    at: /\/rename\?name=web$/,
+  },
   Z: {
     title: 'For comparison, an updater that stops, removes, creates and starts is killed',
     incidents: deaths,
     shapes: ['a published port, unless-stopped', 'host network', 'without a policy, the new version cannot start'],
     updater: 'removing',
+    losesData: true,
   },
 };
 

@@ -14,6 +14,7 @@ import {
   leftVolumes,
   provideDataHelper,
 } from '../../support/scene/data-app.ts';
+import { shapeWithoutSync } from './campaigns.ts';
 import type { Shape } from './shapes.ts';
 
 /** A program that ends unless its data are exactly its own: see `dataApp`. */
@@ -25,6 +26,7 @@ type DataScene = {
   readonly binds: readonly string[];
   /** Whether the copy stays after a commit. */
   readonly keepsCopy?: boolean;
+  readonly helper?: 'data-helper' | 'data-helper-without-sync';
 };
 
 const root = join(lab?.dir ?? '/nowhere', 'data-of-shapes');
@@ -41,7 +43,14 @@ function dataShape(
   more: Partial<Shape> = {},
 ): Shape {
   const isSmall = versions.old.startsWith('small');
-  const { containers = ['web'], policy = '', autoRemove = false, binds, keepsCopy = false } = scene;
+  const {
+    containers = ['web'],
+    policy = '',
+    autoRemove = false,
+    binds,
+    keepsCopy = false,
+    helper = 'data-helper',
+  } = scene;
   return {
     name: `data: ${name}`,
     old: dataApp[versions.old],
@@ -51,7 +60,7 @@ function dataShape(
     wrongAtTheEnd: (engine, isNew) => wrongData(engine, containers, { isNew, keepsCopy }),
     scene: async (engine, image) => {
       const folder = folderOf(engine);
-      await provideDataHelper(engine, image.split('/')[0] ?? '', catalogue['data-helper']);
+      await provideDataHelper(engine, image.split('/')[0] ?? '', catalogue[helper], helper);
       const folders = dataFolders(folder);
       const [first = ''] = containers;
       for (const container of containers) {
@@ -71,7 +80,7 @@ function dataShape(
     ...more,
     flags: [
       '--data-image',
-      `${lab?.registry.host ?? ''}/data/helper:stable`,
+      `${lab?.registry.host ?? ''}/data/helper:${helper}`,
       '--data-folders',
       root,
       // A migration may take longer than the window of other shapes.
@@ -157,6 +166,11 @@ const everyShape: readonly Shape[] = [
     { old: 'v1', next: 'v2' },
     { ...threePlaces, policy: 'unless-stopped', keepsCopy: true },
     { flags: ['--data-keep', '1h'] },
+  ),
+  dataShape(
+    shapeWithoutSync.slice('data: '.length),
+    { old: 'v1', next: 'bad' },
+    { ...threePlaces, policy: 'unless-stopped', helper: 'data-helper-without-sync' },
   ),
 ];
 

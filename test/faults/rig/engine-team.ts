@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll } from 'vitest';
-import type { LabEngine } from '../../lab/engine/engine.ts';
+import type { EngineOptions, LabEngine } from '../../lab/engine/engine.ts';
 import { hasContainerdStore } from '../../lab/engine/image-id.ts';
 import type { Lab } from '../../lab/lab.ts';
 import { isPodman } from '../../lab/engine/podman.ts';
@@ -31,6 +31,7 @@ export type EngineTeamOptions = {
   readonly args?: readonly string[] | undefined;
   readonly dataMiB?: number | undefined;
   readonly engineDies?: boolean | undefined;
+  readonly disk?: EngineOptions['disk'];
   /** Path of the JSON file that gets each row at once. */
   readonly reportFile?: string | undefined;
 };
@@ -41,7 +42,7 @@ export type EngineTeamOptions = {
  * addresses.
  */
 export function engineTeam(lab: Lab, options: EngineTeamOptions): EngineTeam {
-  const { letter, title, count = 4, args = [], dataMiB, engineDies = false, reportFile } = options;
+  const { letter, title, count = 4, args = [], dataMiB, engineDies = false, disk, reportFile } = options;
   const engines: LabEngine[] = [];
   const rows: CampaignRow[] = [];
   let engineName = '';
@@ -49,7 +50,7 @@ export function engineTeam(lab: Lab, options: EngineTeamOptions): EngineTeam {
   beforeAll(async () => {
     for (let index = 0; index < (isPodman ? 1 : count); index += 1)
       engines.push(
-        await lab.startEngine({ name: `kill${index}`, args, ...(dataMiB === undefined ? {} : { dataMiB }) }),
+        await lab.startEngine({ name: `kill${index}`, args, disk, ...(dataMiB === undefined ? {} : { dataMiB }) }),
       );
     const { body } = (await engines[0]?.call('GET', '/version')) ?? {};
     engineName = nameOfEngine((body as { readonly Version: string }).Version);

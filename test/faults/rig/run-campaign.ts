@@ -40,6 +40,7 @@ export async function runCampaign(
   const calls = await discoverCalls(lab, first, shape, campaign.updater);
   const incidents = campaign.incidents.filter(({ needsGoodVersion = false }) => shape.good || !needsGoodVersion);
   const points = calls
+    .filter(({ text }) => campaign.at?.test(text) !== false)
     .flatMap((call) => incidents.map((incident): Point => ({ call, incident })))
     .filter((point) => (only === undefined ? wanted(point) : nameOf(point) === only));
   return (

@@ -66,6 +66,11 @@ export async function setStage(lab: Lab, engine: LabEngine, shape: Shape, update
   await engine.pull(image);
   await shape.scene(engine, image, `127.0.77.${Number(/\d+$/.exec(engine.name)?.[0] ?? 0) + 1}`);
   const next = await pushImage(lab.registry, repository, 'stable', shape.next);
+  if (engine.settle !== undefined) {
+    // An engine does not sync the layers of an image, so a power cut after the pull would destroy them.
+    await engine.pull(`${image.slice(0, image.lastIndexOf(':'))}@${next.digest}`);
+    engine.settle();
+  }
   const names = Object.keys(shape.containers);
   const run = (args: readonly string[], circumstances: Circumstances = {}) =>
     runUpdater(

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startDaemon } from './daemon.ts';
@@ -19,6 +19,11 @@ export type EngineOptions = {
   readonly hubMirror?: string;
   /** Puts its data on a disk of this size, in memory. */
   readonly dataMiB?: number;
+  /**
+   * Puts its data on an ext4 disk in a file, so that a power cut loses all that is not synced. `apart`: volumes are on a
+   * second one.
+   */
+  readonly disk?: 'one' | 'apart' | undefined;
   /**
    * An own bridge instead of docker0 and no iptables rules: for every engine except for the first, which must keep its
    * rules.
@@ -41,6 +46,8 @@ export type LabEngine = EngineClient & {
   readonly stop: () => Promise<void>;
   /** Everything is killed at once: dockerd, containerd, shims, containers; data in memory are lost. */
   readonly powerCut: () => Promise<void>;
+  /** With own disks: syncs them. */
+  readonly settle?: () => void;
   /** Starts it again after `kill()`, `stop()` or `powerCut()`, by default with the same arguments. */
   readonly start: (args?: readonly string[]) => Promise<void>;
   /** Kills dockerd, its containers and their shims at once, and removes their files. */
@@ -83,7 +90,9 @@ async function startDocker(labDir: string, options: EngineOptions): Promise<LabE
   const powerCut = async (): Promise<void> => {
     await daemon?.kill();
     await killEngineProcesses(dir, cgroup);
+    const cut = disks.map(copyDisk);
     unmountBelow(dir);
+    cut.forEach(mountDisk);
     await removeWithMounts(join(dir, 'x'));
   };
   const kill = async (): Promise<void> => {
@@ -93,9 +102,12 @@ async function startDocker(labDir: string, options: EngineOptions): Promise<LabE
   mkdirSync(join(dir, 'data'), { recursive: true });
   if (options.dataMiB !== undefined)
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${options.dataMiB}m`, 'tmpfs', join(dir, 'data')]);
+  const disks = disksOf(dir, options.disk);
+  disks.map(makeDisk).forEach(mountDisk);
   await start();
   return {
     ...client,
+    ...(disks.length > 0 && { settle: () => void execFileSync('sync', ['-f', ...disks.map(({ folder }) => folder)]) }),
     name: options.name,
     dir,
     socket,
@@ -118,11 +130,40 @@ async function startDocker(labDir: string, options: EngineOptions): Promise<LabE
     },
     powerCut,
     remove: async () => {
+      disks.splice(0);
       await powerCut();
       if (bridge) execFileSync('ip', ['link', 'del', bridge.name]);
       await removeWithMounts(dir);
     },
   };
+}
+
+type Disk = { readonly file: string; readonly folder: string };
+
+function disksOf(dir: string, kind: EngineOptions['disk']): Disk[] {
+  const folders = { one: ['data'], apart: ['data', 'data/volumes'] };
+  return kind === undefined
+    ? []
+    : folders[kind].map((part, index) => ({ file: join(dir, `disk${index}`), folder: join(dir, part) }));
+}
+
+function makeDisk(disk: Disk): Disk {
+  execFileSync('truncate', ['--size', '1G', disk.file]);
+  execFileSync('mkfs.ext4', ['-q', '-F', disk.file]);
+  return disk;
+}
+
+/** The long time between commits leaves what no program syncs in memory. */
+function mountDisk({ file, folder }: Disk): void {
+  mkdirSync(folder, { recursive: true });
+  execFileSync('mount', ['-o', 'loop,commit=300', file, folder]);
+}
+
+/** What a disk has received, without what only memory has. */
+function copyDisk({ file, folder }: Disk): Disk {
+  execFileSync('cp', ['--sparse=always', file, `${file}.cut`]);
+  renameSync(`${file}.cut`, file);
+  return { file, folder };
 }
 
 /**

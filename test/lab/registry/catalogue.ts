@@ -76,6 +76,7 @@ export const catalogue = {
   'unlabelled-v2': { config: { ...webServer('v2').config, Labels: {} } },
   /** Copies data for Upkeep. */
   'data-helper': { empty: true, hasTools: true, config: { Cmd: ['sh'] } },
+  'data-helper-without-sync': { empty: true, hasTools: 'whose sync does nothing', config: { Cmd: ['sh'] } },
   /** Has no command and no environment. */
   bare: { config: {} },
   oci: { ...webServer('oci'), format: 'oci', annotations: { 'org.opencontainers.image.revision': 'abc' } },

@@ -22,7 +22,7 @@ export type ImageSpec = {
   /** Without busybox. */
   readonly empty?: boolean;
   /** With the GNU tools and the shell of this machine, for copies of data. */
-  readonly hasTools?: boolean;
+  readonly hasTools?: boolean | 'whose sync does nothing';
 };
 
 export type ImageConfig = {
@@ -85,6 +85,9 @@ export function buildImage(spec: ImageSpec): BuiltImage {
   const layers = [
     ...(spec.empty ? [] : [busyboxLayer()]),
     ...(spec.hasTools ? [toolsLayer()] : []),
+    ...(spec.hasTools === 'whose sync does nothing'
+      ? [layer([{ path: 'bin/sync', content: readFileSync('/usr/bin/true') }])]
+      : []),
     layer(files.map(([path, content]) => ({ path, content, mode: 0o644 }))),
   ];
   const config = json(types.config, {
