@@ -186,6 +186,56 @@ describeInLab('a compose file after an update to another tag', (lab) => {
     expect(await read()).toContain(':1.28\n');
   });
 
+  describe('up -d after a write', () => {
+    type Shop = Awaited<ReturnType<typeof shop>>;
+
+    /** Whether `up -d` leaves the container, which runs this tag in any case. */
+    async function isLeft({ compose }: Shop, tag: string, ...more: readonly string[]): Promise<boolean> {
+      const before = await engine.inspect('shop-web-1');
+      await compose('up', '-d', '--quiet-pull', ...more);
+      const after = await engine.inspect('shop-web-1');
+      expect(after?.Config.Image).toBe(`${image}:${tag}`);
+      return after?.Id === before?.Id;
+    }
+
+    test('re-creates the container once, with the version of the file, and then leaves it', async () => {
+      const one = await shop({ 'compose.yaml': oneService() });
+      await one.update();
+      expect(await one.read()).toContain(':1.28 #');
+      const labels = Object.keys((await engine.inspect('shop-web-1'))?.Config.Labels ?? {});
+      expect(labels).toContain('com.docker.compose.config-hash');
+      expect(labels).toContain('com.docker.compose.image');
+      expect(await isLeft(one, '1.28', '--no-recreate')).toBe(true);
+      expect([await isLeft(one, '1.28'), await isLeft(one, '1.28')]).toEqual([false, true]);
+    });
+
+    test('leaves the container whose tag moves later, for which nothing is written, also after a pull', async () => {
+      const one = await shop({ 'compose.yaml': oneService(`${image}:1.28`) });
+      const text = await one.read();
+      await push('1.28', webServer('1.28 again'));
+      expect((await one.update()).containers).toMatchObject([{ outcome: 'updated' }]);
+      expect(await one.read()).toBe(text);
+      expect(await isLeft(one, '1.28')).toBe(true);
+      await one.compose('pull', '--quiet');
+      expect(await isLeft(one, '1.28')).toBe(true);
+    });
+
+    test('has the version of the file where the old image was removed, and after a rollback', async () => {
+      const one = await shop({ 'compose.yaml': oneService() });
+      await one.update('--cleanup');
+      await one.compose('pull', '--quiet');
+      expect(await isLeft(one, '1.28')).toBe(false);
+      await push('1.29');
+      await one.update();
+      expect((await one.upkeep(['rollback', 'shop-web-1'])).containers).toMatchObject([
+        { outcome: 'went_back', compose: { state: 'put-back' } },
+      ]);
+      expect(await one.read()).toContain(':1.28 #');
+      await isLeft(one, '1.28');
+      expect(await isLeft(one, '1.28')).toBe(true);
+    });
+  });
+
   test('keeps mode, owner, hard link and link of the file', async () => {
     const { read, update, folder, roots } = await shop({ 'compose.yaml': oneService() });
     const [file, real] = [join(folder, 'compose.yaml'), join(roots, 'real.yaml')];

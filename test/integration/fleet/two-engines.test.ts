@@ -1,4 +1,7 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { catalogue } from '../../lab/registry/catalogue.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
 import type { LabEngine } from '../../lab/engine/engine.ts';
@@ -13,6 +16,7 @@ type Entry = {
   readonly outcome?: string;
   readonly reason: string;
   readonly new_digest?: string;
+  readonly compose?: { readonly state: string };
 };
 
 type Document = {
@@ -76,6 +80,48 @@ describeInLab('two engines', (lab) => {
     expect(listed.code, listed.stderr).toBe(0);
     expect(listed.stdout).toContain('near/web');
     expect(listed.stdout).toContain('far/web');
+  });
+
+  test('compose files are read for an engine of this machine, and not for one that is reached over the network', async () => {
+    const relay = createServer((client) => {
+      const engine = connect(far.socket);
+      for (const each of [client, engine]) each.on('error', () => (client.destroy(), engine.destroy()));
+      client.pipe(engine).pipe(client);
+    });
+    await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void relay.close());
+    const { port } = relay.address() as AddressInfo;
+    const hostsApart = ['--host', `near=unix://${lab.engine.socket}`, '--host', `far=tcp://127.0.0.1:${port}`];
+    await pushImage(registry, 'fleet/app', '1.0', catalogue['plain-v1']);
+    const stacks = join(lab.dir, 'fleet-stacks');
+    mkdirSync(stacks, { recursive: true });
+    const file = join(stacks, 'compose.yaml');
+    const versioned = `${registry.host}/fleet/app:1.0`;
+    writeFileSync(file, `name: shop\nservices:\n  web: {image: "${versioned}", container_name: web}\n`);
+    for (const engine of [lab.engine, far] satisfies EngineClient[]) {
+      await engine.pull(versioned);
+      await engine.run('web', versioned, {
+        StopTimeout: 1,
+        Labels: {
+          'upkeep.policy': 'minor',
+          'com.docker.compose.project': 'shop',
+          'com.docker.compose.service': 'web',
+          'com.docker.compose.project.config_files': file,
+          'com.docker.compose.project.working_dir': stacks,
+        },
+      });
+    }
+    await pushImage(registry, 'fleet/app', '1.1', catalogue['plain-v2']);
+    const compose = ['--compose-files', 'check', '--compose-roots', stacks];
+    const check = await runUpkeep(['check', '--json', ...compose, ...hostsApart]);
+    const document = JSON.parse(check.stdout) as Document;
+    const read = document.containers.map(({ engine, status, compose }) => [engine, status, compose?.state]);
+    expect(read, check.stderr).toEqual([
+      ['near', 'stale', 'would-write'],
+      ['far', 'stale', undefined],
+    ]);
+    expect(check.stderr).toContain('--compose-files has no effect: the engine is on another machine');
+    expect(readFileSync(file, 'utf8')).toContain(':1.0"');
   });
 
   test('with --engine only the named one is worked on', async () => {
