@@ -1,12 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { readDetails } from '../../../src/interfaces/dashboard/state/documents/container.ts';
+import { createContainerStore } from '../../../src/interfaces/dashboard/state/containers/container-store.ts';
+import { readEvent, readStatus } from '../../../src/interfaces/dashboard/state/documents/status.ts';
 import { describeState } from '../../../src/interfaces/dashboard/state/display/describe-state.ts';
 import { words } from '../../../src/domain/text/words.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
 import { catalogue } from '../../lab/registry/catalogue.ts';
+import { followEvents } from '../../support/http/event-reader.ts';
+import { eventsToken } from '../../support/http/http-scene.ts';
+import { startReceiver } from '../../support/notify/receiver.ts';
 import { runUpkeep, startUpkeep } from '../../support/scene/run-upkeep.ts';
 import { effectsScene } from '../effects/scene.ts';
 
@@ -49,9 +54,10 @@ describeInLab('every state', (lab) => {
     UPKEEP_STATE_DIR: folder,
     DOCKER_HOST: `unix://${engine.socket}`,
     UPKEEP_HEALTH_WINDOW: '1s',
-    UPKEEP_HTTP_API_ENDPOINTS: 'containers,metrics,dashboard',
+    UPKEEP_HTTP_API_ENDPOINTS: 'containers,metrics,update,events,dashboard',
     UPKEEP_HTTP_API_TOKEN: 'secret',
     UPKEEP_HTTP_API_RATE_LIMIT: '100000',
+    UPKEEP_HTTP_API_EVENTS_TOKEN: eventsToken,
   });
   const upkeep = async (...args: readonly string[]) => (await runUpkeep(args, { env: env() })).stdout;
 
@@ -136,7 +142,7 @@ describeInLab('every state', (lab) => {
 
   test(
     'has the same word on the page, in check and containers, and in the API: after the command line, and after a restart',
-    { timeout: 240_000 },
+    { timeout: 480_000 },
     async () => {
       const names = Object.keys(states) as readonly Name[];
       await startContainers();
@@ -167,7 +173,68 @@ describeInLab('every state', (lab) => {
       await run('unseen');
       await expect.poll(async () => (await told())['unseen']?.[0]).toBe(words.unchecked);
       expect(wordsOf(await upkeep('containers'))['unseen']).toBe(words.unchecked);
+
+      writeFileSync(join(folder, 'decisions.jsonl'), 'not a decision\n');
+      const unreadable = [words.hold.unreadable, 'held', 'unreadable'];
+      await upkeep('check');
+      await expect.poll(async () => (await told())['ready'], { timeout: 20_000 }).toEqual(unreadable);
+      for (const command of ['check', 'containers'])
+        expect(wordsOf(await upkeep(command))['ready']).toBe(words.hold.unreadable);
       await again.stop();
     },
   );
+
+  test('a message says what became of a container in the words of the page', { timeout: 120_000 }, async () => {
+    const receiver = await startReceiver();
+    onTestFinished(() => receiver.close());
+    await stale('back');
+    await stale('bad', { next: catalogue.crash });
+    const saying = async (...args: readonly string[]) => {
+      const before = receiver.taken().length;
+      await upkeep(...args, '--notification-url', receiver.url);
+      return receiver
+        .taken()
+        .slice(before)
+        .map(({ title, text }) => `${title}\n${text}`)
+        .join('\n');
+    };
+    expect(await saying('run', '--run-once', 'back')).toContain(words.outcome.updated);
+    expect(await saying('run', '--run-once', 'bad')).toContain(words.outcome.rolled_back);
+    expect(await saying('run', '--run-once', 'back', 'bad')).not.toMatch(/updated/);
+  });
+
+  test.each([
+    ['calm', catalogue['plain-v2'], ['pulling', 'preparing', 'stopping', 'starting', 'checking health', 'committing']],
+    ['hasty', catalogue.crash, ['pulling', 'preparing', 'stopping', 'starting', 'checking health', 'rolling back']],
+  ] as const)('while %s is updated the page has the word of each phase', async (name, next, phases) => {
+    await stale(name, { next });
+    await serve();
+    const url = 'http://127.0.0.1:18797';
+    await expect.poll(async () => (await told())[name]?.[1], { timeout: 30_000 }).toBe('stale');
+    const events = await followEvents(url, { extra: true });
+    onTestFinished(events.end);
+    const headers = { Authorization: 'Bearer secret' };
+    const status = readStatus(await (await fetch(`${url}/v1/status?extra=true`, { headers })).json());
+    const store = createContainerStore();
+    store.take(readDetails(await details()), status, Date.now());
+    await fetch(`${url}/v1/update?container=${name}`, { method: 'POST', headers });
+    await events.until((text) => /event: scan_completed\n.*"purpose":"update"/.test(text));
+    const seen: string[] = [];
+    for (const line of events
+      .text()
+      .split('\n')
+      .filter((text) => text.startsWith('data: '))) {
+      const event = readEvent(line.slice('data: '.length));
+      if (event === undefined) continue;
+      store.onEvent(event, Date.now());
+      const one = store.named(name);
+      const update = store.updateOf(name);
+      if (one === undefined || update === undefined) continue;
+      const { word } = describeState(one, update, Date.now());
+      if (seen.at(-1) !== word.toLowerCase()) seen.push(word.toLowerCase());
+    }
+    expect(seen.filter((word) => word !== words.phase.waiting)).toEqual(
+      phases.map((phase) => expect.stringContaining(words.phase[phase])),
+    );
+  });
 });
