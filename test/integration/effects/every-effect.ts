@@ -121,7 +121,7 @@ const copied = dataOptions(
   '--data, its label and --data-folders say what is copied; a label of the image counts for nothing',
 );
 const dataLimits = dataOptions(
-  '--data-max-size and --data-timeout refuse; their labels lower a limit, and never raise it',
+  '--data-max-size and --data-timeout refuse, and so do their labels; no label raises the size',
 );
 const dataKept = dataOptions(
   'a copy that --data-keep or its label keeps is listed, and a run removes it when its time is over',
