@@ -37,12 +37,12 @@ Your own wording: [templates](notification-templates.md). All options: [configur
 - Separate several targets by white space or commas, or repeat the option. To keep secrets out of the environment, give the path of a file: one target a line; a line that begins with \`#\` is a comment.
 - \`ops=discord://…\` names a target. The default name is the service: \`discord\`, \`discord-2\`.
 - In user names, passwords and tokens write \`/\` as \`%2F\`, \`#\` as \`%23\`, \`?\` as \`%3F\`, \`%\` as \`%25\`, a space as \`%20\`. In a value of the query, a comma before a URL is \`%2C\`, and \`+\` is a space.
-- Keys, the names before \`=\` in the query, may be in any case. An unknown key, or a value that cannot be read, causes a warning. Only a key of a recipient, a login or the protection of the connection must be right.
-- A value in parentheses is the default. A key after "also" means what its name says. \`title\` sets the title or first line, \`disabletls=yes\` uses plain http, and \`skiptlsverify\`, \`insecureskipverify\` or \`disabletlsverification=yes\` accepts any certificate. Pictures and icons are addresses. Lists are separated by commas. Colours: \`ffc441\`, \`0xffc441\`, \`%23ffc441\`, \`good\`, \`warning\`, \`danger\`, or a CSS name such as \`red\`.
+- Keys, the names before \`=\` in the query, may be in any case. An unknown key, or a value that cannot be read, causes a warning. Only an error in a key for a recipient, a login or the encryption makes the URL invalid.
+- A value in parentheses is the default. A key after "also" means what its name says. \`title\` sets the title or first line, \`disabletls=yes\` uses plain http, and \`skiptlsverify\`, \`insecureskipverify\` or \`disabletlsverification=yes\` accepts any certificate. Give a picture or an icon as its address. Lists are separated by commas. Colours: \`ffc441\`, \`0xffc441\`, \`%23ffc441\`, \`good\`, \`warning\`, \`danger\`, or a CSS name such as \`red\`.
 - Webhook addresses (\`https://…\`) of Discord, Slack, Teams and Google Chat work unchanged; any other \`https://\` address gets the plain text.
 - Upkeep never logs a URL, token or password.
 
-An attempt has 10 seconds. HTTP uses \`HTTP_PROXY\`, \`HTTPS_PROXY\` and \`NO_PROXY\`, and follows redirects within the same host only. A long text is split into at most ten messages (three for SMS). Names and log lines in Upkeep's own text have no formatting and mention nobody; the text of your own template is sent as it is.`;
+An attempt may take 10 seconds. HTTP uses \`HTTP_PROXY\`, \`HTTPS_PROXY\` and \`NO_PROXY\`, and follows redirects within the same host only. A long text is split into at most ten messages (three for SMS). Names and log lines in Upkeep's own text have no formatting and mention nobody; the text of your own template is sent as it is.`;
 
 function overview(): string {
   const links = [...services, homeAssistant].map(({ title }) => `[${title}](#${anchor(title)})`);

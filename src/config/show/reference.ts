@@ -36,14 +36,14 @@ function introduction(): string {
 
 <!-- Written by scripts/docs.mjs from src/config/table/ and src/domain/settings/table/: change it there. -->
 
-Set an option as a flag, or as a variable: \`--stop-timeout 1m\` is \`UPKEEP_STOP_TIMEOUT=1m\`, or \`WATCHTOWER_STOP_TIMEOUT=1m\` as before with Watchtower; other names are listed. In \`compose.yaml\`, write variables under \`environment\`. A flag counts before a variable, \`UPKEEP_*\` before \`WATCHTOWER_*\`, and an empty variable does not count. The default is in parentheses; without one, an option is off or empty. Flags only: ${flagOnly.map((option) => code(`--${option.flag}`)).join(', ')}.
+Set an option as a flag, or as a variable: \`--scope nas\` is \`UPKEEP_SCOPE=nas\`, or \`WATCHTOWER_SCOPE=nas\` as in Watchtower. Further names of a variable are listed beside its option. In \`compose.yaml\`, write variables under \`environment\`. A flag counts before a variable, \`UPKEEP_*\` before \`WATCHTOWER_*\`, and an empty variable does not count. The default is in parentheses before the colon; without one, an option is off or empty. A command in parentheses at the end is the only one with the option. These are flags only: ${flagOnly.map((option) => code(`--${option.flag}`)).join(', ')}.
 
 - **Yes or no:** \`true\`, \`t\`, \`1\`, \`yes\`, \`on\`, \`false\`, \`f\`, \`0\`, \`no\`, \`off\`, in any case. As flags: \`--cleanup\`, \`--cleanup=false\`, \`--no-cleanup\`.
 - **Durations:** \`300ms\`, \`1.5s\`, \`1m30s\`, \`2h\`, \`3d\`, \`1w\`. A plain number means seconds.
 - **Lists:** separate items by commas or spaces, or repeat the flag.
-- **Quotation marks** around a whole value are dropped, because compose passes them on (\`- UPKEEP_SCOPE="nas"\`); around a secret with a warning, in a template never.
+- **Quotation marks** around a whole value are dropped, because compose passes them on (\`- UPKEEP_SCOPE="nas"\`). Around a secret this causes a warning; in a template they stay.
 
-With an invalid value Upkeep does not start, and names all that are wrong. It warns about unknown \`UPKEEP_*\` and \`WATCHTOWER_*\` variables. \`upkeep COMMAND --help\` lists the options of a command, \`upkeep config --changed\` those that you have set. *Watched* containers are those that Upkeep checks and updates.`;
+Upkeep does not start with an invalid value, and names every one. It warns about unknown \`UPKEEP_*\` and \`WATCHTOWER_*\` variables. \`upkeep COMMAND --help\` lists the options of a command, \`upkeep config --changed\` those that you have set. *Watched* containers are those that Upkeep checks and updates. The *engine* is Docker or Podman.`;
 }
 
 const labelIntroduction = `## Labels of containers

@@ -120,7 +120,7 @@ export const requestOptions = optionTable({ group: 'update', env: [] }, {
   yes: {
     kind: 'boolean',
     flag: 'yes',
-    meaning: 'Go forward again without a question, where a rollback would do so',
+    meaning: 'Also go to a version that failed here before, or that you went back from',
     isCommon: true,
     commands: ['rollback'],
   },
@@ -156,7 +156,7 @@ export const requestOptions = optionTable({ group: 'update', env: [] }, {
     kind: 'boolean',
     flag: 'no-self-update',
     env: ['NO_SELF_UPDATE'],
-    meaning: "Do not update Upkeep's own container. Always on with the HTTP API and published ports",
+    meaning: "Do not update Upkeep's own container. Always on with the HTTP API and a published port",
     commands: ['run'],
   },
   finishUpdate: {

@@ -28,7 +28,7 @@ export const discord = defineService({
   schemes: ['discord'],
   title: 'Discord',
   form: 'discord://TOKEN@WEBHOOK_ID[?…]',
-  about: 'Token and id are the end of the address of a webhook.',
+  about: 'The address of a webhook ends with `/WEBHOOK_ID/TOKEN`.',
   example: 'discord://tkn-A1b2C3d4E5f6_G7@123456789012345678?splitlines=no',
   parameters,
   readAddress: ({ user, host }) => ({

@@ -11,10 +11,10 @@ export const generic = defineService({
   title: 'Webhook of your own',
   form: 'generic://HOST[:PORT]/PATH, generic+https://… or generic+http://…',
   about:
-    'Keys that are not in the table are forwarded; write `__title` to forward a `title`. `@Name=value` is a header, `$name=value` a further field of the JSON object. A plain `https://…` means `generic+https://…`.',
+    'Keys that are not listed here are forwarded; write `__title` to forward a `title`. `@Name=value` is a header, `$name=value` a further field of the JSON object. A plain `https://…` means `generic+https://…`.',
   example: 'generic+https://hooks.example.com/api/upkeep?template=json&@X-Api-Key=key-90210-abcdef&$node=vm1&room=7',
   parameters: {
-    template: choice('`json`: an object of all fields, else the text', ['json'], undefined),
+    template: choice('`json`: send a JSON object of all fields; without it, the text alone', ['json'], undefined),
     messagekey: text('field of the text', { fallback: 'message' }),
     titlekey: text('field of the title', { fallback: 'title' }),
     contenttype: text('used with a template', { fallback: 'application/json' }),

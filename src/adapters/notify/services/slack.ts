@@ -11,7 +11,7 @@ export const slack = defineService({
   title: 'Slack',
   form: 'slack://hook:A-B-C@webhook, slack://[BOTNAME@]A/B/C or slack://xoxb:1-2-C@CHANNEL',
   about:
-    'A, B and C are the end of the address of a webhook. A bot token needs `chat:write`, and its bot must be in the channel.',
+    'A, B and C are the end of the address of a webhook. The bot token `xoxb-1-2-C` needs `chat:write`, and its bot must be in the channel.',
   example: 'slack://hook:T0123ABCD-B0123ABCD-abcdefghijklmnopqrstuvwx@webhook?botname=upkeep',
   parameters: {
     botname: text('name of the sender', { aliases: ['username'] }),

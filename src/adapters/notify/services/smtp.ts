@@ -31,7 +31,7 @@ export const smtp = defineService({
   title: 'E-mail (SMTP)',
   form: 'smtp://[USER:PASSWORD@]HOST[:PORT]/?from=ADDRESS&to=ADDRESS[,ADDRESS…]',
   about:
-    'Port 465 uses TLS from the start. Other ports upgrade to TLS. A login in plain text is never sent over an unencrypted connection, except to this machine.',
+    'Port 465 uses TLS from the start. Other ports upgrade to TLS if the server offers it. `auth=Unknown` is Plain with a user, else None. A login in plain text is never sent over an unencrypted connection, except to this machine.',
   example:
     'smtp://upkeep:app-Passw0rd-77@smtp.example.com:587/?from=upkeep@example.com&to=ops@example.com,me@example.com&fromname=Upkeep',
   parameters,

@@ -21,7 +21,7 @@ export const telegram = defineService({
   schemes: ['telegram'],
   title: 'Telegram',
   form: 'telegram://TOKEN@telegram?chats=CHAT[,CHAT…]',
-  about: '@BotFather gives out the token, which contains a colon. The bot must be in the chat.',
+  about: 'The token, which contains a colon, comes from @BotFather. The bot must be in the chat.',
   example: 'telegram://110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw@telegram?chats=@my_channel,-1001234567890:7',
   parameters,
   readAddress({ user, password }) {

@@ -68,7 +68,8 @@ export const selectionRules = optionTable({ group: 'selection', usedBy: 'selecti
     kind: 'boolean',
     flag: 'include-stopped',
     short: 'S',
-    meaning: 'Watch created and exited containers too; update them without a start',
+    meaning:
+      'Watch created and exited containers too; they stay stopped after an update, unless --revive-stopped is set',
     isCommon: true,
   },
   includeRestarting: { kind: 'boolean', flag: 'include-restarting', meaning: 'Watch restarting containers too' },
@@ -87,7 +88,7 @@ export const selectionRules = optionTable({ group: 'selection', usedBy: 'selecti
     flag: 'scope',
     placeholder: 'NAME',
     defaultMeaning: "the upkeep.scope label of Upkeep's own container, else none",
-    meaning: 'Watch only containers with this label upkeep.scope; "none": without one',
+    meaning: 'Watch only containers whose label upkeep.scope has this value; "none": only those without the label',
     example: 'staging',
     isCommon: true,
   },
@@ -135,7 +136,7 @@ export const checkOptions = optionTable({ group: 'update', usedBy: 'selection' }
     minMs: 0,
     maxMs: 3650 * dayMs,
     months: true,
-    meaning: 'Minimum age of a new image; M is a month of 30 days',
+    meaning: 'Minimum age of a new image; 1M is 30 days',
     example: '3d',
     isCommon: true,
     label: {

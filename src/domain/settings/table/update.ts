@@ -35,7 +35,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
     kind: 'boolean',
     flag: 'start-first',
     meaning:
-      'Stop the old container after the health check of the new one, where both can run: no fixed ports or addresses, no writable volumes',
+      'Stop the old container after the health check of the new one, where both can run at once: no fixed ports or addresses, no writable volumes',
     label: {
       name: 'start-first',
       value: booleanValue,
@@ -157,7 +157,7 @@ export const healthOptions = optionTable({ group: 'update', usedBy: 'replacement
     default: 30_000,
     minMs: 0,
     maxMs: dayMs,
-    meaning: 'Time to stop before a container is killed, unless it has a stop timeout of its own',
+    meaning: 'Time that a container has to stop before it is killed, unless it has a stop timeout of its own',
     example: '1m30s',
     label: {
       name: 'stop-timeout',

@@ -47,7 +47,7 @@ export const tagRules = optionTable({ group: 'update', usedBy: 'selection' }, {
     default: ownTagOnly,
     defaultMeaning: 'digest',
     value: tagPolicy,
-    meaning: 'Other tags that a container may move to: patch, minor, major, or regex:PATTERN',
+    meaning: 'Other tags that a container may move to: patch, minor, major, or regex:PATTERN; digest: its own tag only',
     example: 'minor',
     label: { name: 'policy', value: tagPolicyOfLabel, fromImage: 'ignored', effect: 'overrides' },
   },
