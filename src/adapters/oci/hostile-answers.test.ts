@@ -69,7 +69,7 @@ function orRefused(read: () => ReturnType<typeof parseImageConfig>): ReturnType<
   try {
     return read();
   } catch (error) {
-    expect(error).toMatchObject({ code: 'registry-invalid', message: expect.not.stringMatching(/\p{C}/u) });
+    expect(error).toMatchObject({ code: 'invalid', message: expect.not.stringMatching(/\p{C}/u) });
     return { platform: undefined, createdAtMs: undefined };
   }
 }
