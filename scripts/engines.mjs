@@ -20,6 +20,7 @@ const files = [
   'test/integration/engine/remote.test.ts',
   'test/integration/registries/hostile-indexes.test.ts',
   'test/faults/kill.test.ts',
+  'test/faults/kill-with-data.test.ts',
 ];
 /** Longer than the slowest engine needs on a loaded machine. */
 const deadlineMs = 60 * 60_000;

@@ -41,7 +41,7 @@ export const suites = [
     lab: true,
     shards: 2,
     share: 1 / 4,
-    always: ['kill'],
+    always: ['kill', 'kill-with-data'],
     long: [
       ...[
         'interrupted',

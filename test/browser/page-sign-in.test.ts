@@ -110,8 +110,10 @@ describeInBrowser('signing in to the page', () => {
     const page = await openPage(stage.context, limited.url);
     const refused: string[] = [];
     page.on('response', (response) => response.status() === 429 && refused.push(response.url()));
-    for (let each = 0; each < 100; each += 1) await page.reload();
-    await row(page, 'traefik').waitFor();
+    for (let each = 0; each < 100; each += 1) {
+      await page.reload();
+      await row(page, 'traefik').waitFor();
+    }
     expect(refused).toEqual([]);
     await page.close();
     await limited.stop();

@@ -116,11 +116,11 @@ describe('upkeep password', () => {
     const printed = spawnSync(process.execPath, [main, 'password'], { input: 'correct horse\n', encoding: 'utf8' });
     expect(printed.stdout).toMatch(/^scrypt:/);
     const short = set('short');
-    expect([short.status, short.stderr]).toEqual([1, expect.stringContaining('fewer than 8 characters')]);
+    expect([short.status, short.stderr]).toEqual([2, expect.stringContaining('fewer than 8 characters')]);
   });
 });
 
 test('upkeep token without a token says what to do', async () => {
   const { code, stderr } = await runUpkeep(['token']);
-  expect([code, stderr]).toEqual([1, expect.stringContaining('--state-dir')]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('--state-dir')]);
 });

@@ -1,12 +1,10 @@
 import { isSampled } from '../support/sampled.ts';
 import { describeCampaign } from './rig/describe-campaign.ts';
-import { dataShapes } from './rig/data-shapes.ts';
 import { isBehindHealthCheck } from './rig/points.ts';
 import { shapes } from './rig/shapes.ts';
 
 /** With `short`, for one engine of many: a shape that every engine has. */
 const shortShape = 'always, a named and an anonymous volume';
-const shortDataShape = 'data: three places, without a policy, a bad version';
 const isShort = process.env['UPKEEP_FAULTS'] === 'short';
 
 /**
@@ -19,11 +17,4 @@ describeCampaign('A', {
   wanted: ({ call, incident }) =>
     isSampled(call.change, 6) &&
     (incident.name === 'killed after' || (incident.name === 'killed before' && isBehindHealthCheck(call))),
-});
-
-/** The same with data, where one engine of many has one shape. */
-describeCampaign('Q', {
-  shapes: dataShapes.filter(({ name }) => !isShort || name === shortDataShape),
-  atLeast: 1,
-  wanted: ({ call, incident }) => isSampled(call.change, isShort ? 6 : 24) && incident.name === 'killed after',
 });

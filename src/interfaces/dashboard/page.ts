@@ -108,7 +108,8 @@ export function startPage(): void {
       onEvent: hearing.onEvent,
       onRefused: refused,
     });
-    void hearing.readPages();
+    // The first view needs neither history nor options. A page that is loaded again and again does not ask for them.
+    setTimeout(() => void hearing.readPages(), address.page === 'containers' && address.open === '' ? pagesAfterMs : 0);
   }
 
   async function signIn(secret: string, isKept: boolean): Promise<string> {
@@ -263,3 +264,6 @@ const changing: ReadonlySet<string> = new Set(['check', 'update', 'decisions']);
 
 /** A move of rows costs a layout of the table, so a flood of events moves them a few times a second. */
 const arrangeEveryMs = 150;
+
+/** Longer than the life of a page in a series of reloads. */
+const pagesAfterMs = 1000;

@@ -39,11 +39,14 @@ test('an answer that comes after that of a later reading changes nothing', async
 
 test('a run that ended without an event is in the history after the next reading', async () => {
   const { reader, open } = startReader(['containers', 'metrics', 'history']);
+  const first = reader.readRuns();
+  open[0]?.answer({ entries: [] });
+  await first;
   const reading = reader.read();
-  open[0]?.answer(web('1'));
-  open[1]?.answer({ last_run: '2026-11-20T04:00:00Z' });
-  await expect.poll(() => open[2]?.path).toBe('v1/history');
-  open[2]?.answer({ entries: [{ run_id: 'a', timestamp: '2026-11-20T04:00:00Z', updated: 3 }] });
+  open[1]?.answer(web('1'));
+  open[2]?.answer({ last_run: '2026-11-20T04:00:00Z' });
+  await expect.poll(() => open[3]?.path).toBe('v1/history');
+  open[3]?.answer({ entries: [{ run_id: 'a', timestamp: '2026-11-20T04:00:00Z', updated: 3 }] });
   await reading;
   await expect.poll(() => reader.runs()).toMatchObject([{ runId: 'a', updated: 3 }]);
 });

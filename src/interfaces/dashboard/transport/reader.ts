@@ -130,12 +130,12 @@ export function createReader({ ask, isOn, isFollowing, fleet, nowMs, onRead }: R
   }
 
   /**
-   * Reads the runs if a run has ended since, because polling never hears of its end, and a stream may have missed it.
-   * Reads each document again whose reading has failed.
+   * Reads the runs again if a run has ended since, because polling never hears of its end, and a stream may have missed
+   * it. Reads each document again whose reading has failed.
    */
   async function readPagesAgain(endedAtMs: number | undefined): Promise<void> {
     const [hasRuns, hasOptions] = await Promise.all([
-      (endedAtMs !== lastRunAtMs || isFailed(gaps.runs)) && readRuns(),
+      ((endedAtMs !== lastRunAtMs && gaps.runs !== 'reading') || isFailed(gaps.runs)) && readRuns(),
       isFailed(gaps.options) && readOptions(),
     ]);
     if (hasRuns) lastRunAtMs = endedAtMs;
