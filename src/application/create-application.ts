@@ -237,7 +237,7 @@ export function createApplication(
     },
   };
 
-  /** What a command beside this service has left behind is repaired as its own is. */
+  /** The remains of a command beside this service are repaired as its own are. */
   function noticeAbandoned(): void {
     const names = inventory().unfinished.flatMap(({ name, isAbandoned }) => (isAbandoned ? [name] : []));
     if (names.some((name) => !abandoned.has(name))) repairLoop.begin();

@@ -122,5 +122,5 @@ describe('upkeep password', () => {
 
 test('upkeep token without a token says what to do', async () => {
   const { code, stderr } = await runUpkeep(['token']);
-  expect([code, stderr]).toEqual([2, expect.stringContaining('--state-dir')]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('--state-dir')]);
 });

@@ -346,7 +346,7 @@ describeInLab('a compose file after an update to another tag', (lab) => {
         'compose.yaml': `services:\n${service('web', `${image}:1.27`).replace('minor', 'digest')}`,
       });
       const victim = await read();
-      await compose('down', '-t', '1');
+      await takeDown(compose);
       await claim({ ...label(join(folder, 'compose.yaml')), 'com.docker.compose.project': 'shop' }, 'shop-web-1');
       const { containers } = await update();
       expect(containers).toMatchObject([
@@ -360,7 +360,7 @@ describeInLab('a compose file after an update to another tag', (lab) => {
 
     test('is not reached out of the roots, by a link, a path, or through /proc', async () => {
       const { update, roots, compose } = await shop({ 'compose.yaml': oneService() });
-      await compose('down', '-t', '1');
+      await takeDown(compose);
       const outside = await mkdtemp(join(lab.dir, 'outside-'));
       onTestFinished(() => rm(outside, { recursive: true }));
       const text = `name: evil\nservices:\n${service('web', `${image}:1.27`)}`;
@@ -411,4 +411,10 @@ function containersIn(text: string): readonly Told[] {
   } catch {
     return [];
   }
+}
+
+/** Docker may still count the endpoint of a container that has just gone, and then keeps its network. */
+async function takeDown(compose: (...args: string[]) => Promise<unknown>): Promise<void> {
+  const down = () => compose('down', '-t', '1');
+  await down().catch(down);
 }

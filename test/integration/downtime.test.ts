@@ -33,8 +33,8 @@ describeInLab('the downtime that is reported', (lab) => {
     expect(stoppingMs).toBeGreaterThan(2_900);
     const { downtime_ms = 0, stopping_ms = 0, down_ms = 0 } = containers[0]!;
     // On a busy machine the signal follows the request with a delay.
-    expect(Math.abs(downtime_ms - downtimeMs)).toBeLessThan(500);
-    expect(Math.abs(stopping_ms - stoppingMs)).toBeLessThan(500);
+    expect(Math.abs(downtime_ms - downtimeMs)).toBeLessThan(1500);
+    expect(Math.abs(stopping_ms - stoppingMs)).toBeLessThan(1500);
     expect(down_ms).toBe(downtime_ms - stopping_ms);
   });
 

@@ -53,7 +53,7 @@ describe('the replacement of a text in place', () => {
     expect(readFileSync(file, 'utf8')).toBe('mine');
     expect(await rewriteFile(join(folder, 'no'), bytes(''), bytes('x'))).toMatchObject({ reason: 'missing' });
     expect(await rewriteFile(folder, bytes(''), bytes('x'))).toMatchObject({ kind: 'refused', reason: 'unreadable' });
-    // What a container sees of a file that was mounted alone, and then replaced on the host.
+    // A file that was mounted alone, and then replaced on the host.
     const held = await open(file, 'r');
     rmSync(file);
     expect(await rewriteFile(`/proc/self/fd/${held.fd}`, bytes('mine'), bytes('x'))).toMatchObject({ kind: 'refused' });

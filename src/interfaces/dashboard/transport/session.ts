@@ -9,7 +9,7 @@ export type Session = {
   readonly signIn: (secret: string, isKept: boolean, works: () => Promise<boolean>) => Promise<string>;
   /** The address to go to, which ends the session at the issuer too; empty: none. */
   readonly signOut: () => Promise<string>;
-  /** Who is signed in, as `read` has found. */
+  /** The person who is signed in, as `read` has found. */
   readonly who: () => Who;
   readonly list: () => Promise<readonly SignedInBrowser[] | { readonly why: string }>;
   /** Empty: the browser is signed out. Else the reason why not. */
