@@ -65,7 +65,8 @@ describeInSwarm('three managers of one swarm as three engines', { managers: 3 },
       task: { Placement: { Constraints: [`node.hostname!=${owner?.name}`] } },
     });
     const api = ['--http-api-endpoints', 'all', '--http-api-token', 'secret', '--http-api-host', '127.0.0.1'];
-    const args = ['run', '--swarm', ...api, '--http-api-port', '18788', '--health-window', '2s', ...hosts()];
+    const limit = ['--http-api-rate-limit', '100000'];
+    const args = ['run', '--swarm', ...api, ...limit, '--http-api-port', '18788', '--health-window', '2s', ...hosts()];
     const service = startUpkeep(args, { env: { UPKEEP_HTTP_API_EVENTS_TOKEN: 'other' } });
     const ask = async (path: string, method = 'GET') => {
       const headers = { Authorization: 'Bearer secret' };
