@@ -127,7 +127,7 @@ export function viewService(
     order: spec.UpdateConfig?.Order === 'start-first' ? 'start-first' : 'stop-first',
     failureAction: failureAction(spec.UpdateConfig?.FailureAction),
     monitorMs: monitorMs(spec.UpdateConfig),
-    pauseMs: nsToMs(spec.UpdateConfig?.Delay, 0) + 10_000,
+    pauseMs: nsToMs(spec.UpdateConfig?.Delay, 0) + nsToMs(ContainerSpec.StopGracePeriod, 10_000),
     hasHostPorts: (spec.EndpointSpec?.Ports ?? []).some(({ PublishMode }) => PublishMode === 'host'),
     constraints: Placement?.Constraints ?? [],
     platforms: Placement?.Platforms?.map(({ OS, Architecture }) =>

@@ -88,7 +88,12 @@ export type SandboxServiceSpec = {
   RollbackConfig?: RollConfig;
   EndpointSpec?: { Ports?: readonly { PublishedPort?: number; PublishMode?: string }[] };
   TaskTemplate: {
-    ContainerSpec: { Image: string; Labels?: Record<string, string>; [field: string]: unknown };
+    ContainerSpec: {
+      Image: string;
+      Labels?: Record<string, string>;
+      StopGracePeriod?: number;
+      [field: string]: unknown;
+    };
     Placement?: {
       Constraints?: readonly string[];
       Platforms?: readonly { OS?: string; Architecture?: string }[];

@@ -11,8 +11,8 @@ export function swarmReadingRows(get: GetSwarm): void {
       const { create, image, swarm } = get();
       const id = await create('web', image('v1'), {
         labels: { own: 'a' },
-        container: { Labels: { inner: 'b' } },
-        update: { Order: 'start-first', FailureAction: 'continue' },
+        container: { Labels: { inner: 'b' }, StopGracePeriod: 2e9 },
+        update: { Order: 'start-first', FailureAction: 'continue', Delay: 3e9 },
       });
       await until(get(), id, ({ tasks }) => running(tasks).length === 2);
       const [service, ...others] = await swarm.services();
@@ -31,7 +31,7 @@ export function swarmReadingRows(get: GetSwarm): void {
         order: 'start-first',
         failureAction: 'continue',
         monitorMs: 1000,
-        pauseMs: expect.any(Number),
+        pauseMs: 5000,
       });
       expect(service?.update).toBeUndefined();
       expect(service?.previous).toBeUndefined();

@@ -335,7 +335,7 @@ const open: ReadonlySet<string> = new Set(['approval', 'cooldown', 'window', 'sk
 const snoozable: ReadonlySet<string> = new Set(['', 'approval', 'window']);
 
 /**
- * What changes with the newer version: its summary, then each release with its text, the newest one open. The text is a
+ * The changes of the newer version: the summary, then each release with its text, the newest one open. The text is a
  * tree of plain data, and becomes elements of these few kinds only.
  */
 function notesSection(one: WatchedContainer, releases: readonly NotesRelease[] | undefined, nowMs: number): Child {
