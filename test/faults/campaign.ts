@@ -1,3 +1,4 @@
+import { isPodman } from '../lab/engine/podman.ts';
 import { describeCampaign } from './rig/describe-campaign.ts';
 import { clockedShapes, describeClocks } from './rig/clocks/describe-clocks.ts';
 import { describeDoors } from './rig/describe-doors.ts';
@@ -12,11 +13,14 @@ import { describeSoak } from './soak/describe-soak.ts';
 const { UPKEEP_CAMPAIGN: letter = 'A', UPKEEP_SHAPE: shape = '', UPKEEP_POINT: only, UPKEEP_REPORT } = process.env;
 const { UPKEEP_ROUNDS: rounds = '200', UPKEEP_SEED: seed = '1', UPKEEP_FAKETIME: library = '' } = process.env;
 
+/** The major version of Docker under test; 0 for Podman. Without a choice it is the installed one. */
+const major = isPodman ? 0 : Number(/^docker-(\d+)/.exec(process.env['LAB_ENGINE'] ?? '')?.[1] ?? 20);
+
 const words = shape.split('\n');
 const scope = {
-  shapes: (/^Q|^Z-sync/.test(letter) ? dataShapes : [...shapes, ...moreShapes]).filter(({ name }) =>
-    words.some((each) => name.includes(each)),
-  ),
+  shapes: (/^Q|^Z-sync/.test(letter) ? dataShapes : [...shapes, ...moreShapes])
+    .filter(({ since = 0 }) => since <= major)
+    .filter(({ name }) => words.some((each) => name.includes(each))),
   reportFile: UPKEEP_REPORT,
 };
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
-import { isPodman } from '../../lab/engine/podman.ts';
 import { campaigns, shapeWithoutSync } from './campaigns.ts';
 import { engineTeam } from './engine-team.ts';
 import { type Point, type PointResult, runCampaign } from './run-campaign.ts';
@@ -33,7 +32,6 @@ export function describeCampaign(
 
     test.each(
       shapes
-        .filter(({ since = 0 }) => since <= major)
         .filter((shape) => campaign.isMeddledWith !== true || mayBeMeddledWith(shape))
         .filter(({ name }) => campaign.shapes?.includes(name) ?? name !== shapeWithoutSync),
     )('$name', { timeout: 3_600_000 }, async (shape) => {
@@ -46,9 +44,6 @@ export function describeCampaign(
     });
   });
 }
-
-/** The major version of Docker under test; 0 for Podman. Without a choice it is the installed one. */
-const major = isPodman ? 0 : Number(/^docker-(\d+)/.exec(process.env['LAB_ENGINE'] ?? '')?.[1] ?? 20);
 
 /** A person who prunes removes stopped containers, kept ones too, and means to. */
 function mayBeMeddledWith({ good, keeps = false, containers }: Shape): boolean {
