@@ -51,7 +51,7 @@ const withoutNeed = {
 
 let otherNodes;
 let interrupted = false;
-const children = new Set();
+const children = new Map();
 const progress = createProgress();
 const log = (message) => progress.print(`     ${message}`);
 const needs = Object.keys(withoutNeed).filter((need) => queue.some((suite) => suite[need]));
@@ -68,7 +68,7 @@ if (build.code !== 0) {
 process.on('SIGINT', () => {
   interrupted = true;
   queue.length = 0;
-  for (const child of children) child.kill('SIGTERM');
+  for (const [child, signal] of children) child.kill(signal);
 });
 // The longest suites spend most of their time waiting: a busy machine hardly makes them longer.
 await Promise.all(Array.from({ length: availableParallelism() + 4 }, work));
@@ -180,7 +180,8 @@ function readReport(file) {
 async function run(command, { name = '', inLab = false } = {}) {
   const chunks = [];
   const onChild = (child) => {
-    children.add(child);
+    // `unshare` ignores SIGTERM, and takes the lab along when it is killed.
+    children.set(child, inLab ? 'SIGKILL' : 'SIGTERM');
     const onEvent = (chunk) => {
       chunks.push(chunk);
       progress.onEvent(name, chunk);
