@@ -40,7 +40,16 @@ export default defineConfig({
       { test: { name: 'proxies', include: ['test/proxies/**/*.test.ts'], ...inLab } },
       { test: { name: 'notify', include: ['test/notify/**/*.test.ts'], ...patient, testTimeout: 30_000 } },
       { test: { name: 'faults', include: ['test/faults/**/*.test.ts'], ...inLab, testTimeout: 120_000 } },
-      { test: { name: 'failures', include: ['test/failures/**/*.test.ts'], ...inLab, testTimeout: 120_000 } },
+      {
+        test: {
+          name: 'failures',
+          include: ['test/failures/**/*.test.ts'],
+          ...inLab,
+          testTimeout: 120_000,
+          // For concurrent tests, which mostly wait.
+          maxConcurrency: 12,
+        },
+      },
       { test: { name: 'swarm', include: ['test/swarm/**/*.test.ts'], ...inLab, testTimeout: 180_000 } },
       { test: { name: 'campaigns', include: ['test/faults/campaign.ts'], ...inLab, hookTimeout: 120_000 } },
       { test: { name: 'bench', include: ['test/bench/**/*.bench.ts'], ...inLab, testTimeout: 600_000 } },

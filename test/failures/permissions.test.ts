@@ -1,11 +1,13 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterAll, expect, test, type TestContext } from 'vitest';
 import { permissionNames, permissions } from '../../src/domain/outside/permission.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
+import type { LabEngine } from '../lab/engine/engine.ts';
+import type { Lab } from '../lab/lab.ts';
 import { createFaultProxy, type ProxiedCall } from '../lab/proxy/fault-proxy.ts';
 import { catalogue } from '../lab/registry/catalogue.ts';
 import { apiToken, ask } from '../support/http/http-scene.ts';
 import { startUpkeep } from '../support/scene/run-upkeep.ts';
-import { setRealStage } from './rig/real-stage.ts';
+import { setRealStage, type RealStage } from './rig/real-stage.ts';
 
 const versions = { good: catalogue['plain-v2'], failing: catalogue.unstartable } as const;
 
@@ -26,18 +28,19 @@ const outcomes = {
 } as const;
 
 describeInLab('a proxy before a real engine forbids one call', (lab) => {
-  afterEach(() => lab.engine.clear());
+  const setStage = stagesOn(lab);
 
-  test.each(drawn)(
+  test.concurrent.for(drawn)(
     'set-up one call forbidden: $call with $status, and the new version is $version',
-    async ({ name, call, status, version }) => {
-      const stage = await setRealStage(lab, { web: { next: versions[version] } });
+    { timeout: 300_000 },
+    async ({ name, call, status, version }, { onTestFinished }) => {
+      const { engine, stage } = await setStage(version, onTestFinished);
       const forbid = { kind: 'answer', when: 'before', status, body: '<html><h1>no</h1></html>' } as const;
       const run = await stage.update({
         arm: (proxy) => proxy.arm({ at: (one) => isCall(one, call), times: Infinity, fault: forbid }),
       });
       const { needed } = permissions[name];
-      const web = await lab.engine.inspect('web');
+      const web = await engine.inspect('web');
       expect(web?.State.Running, run.stdout + run.stderr).toBe(true);
       expect(run.stdout + run.stderr).not.toContain('<h1>');
       if (needed === 'no') {
@@ -67,19 +70,15 @@ const drawnServed = isWhole
   : served.filter(({ name }, place) => place % 74 === 5 || (name === 'start' && place % 12 === 1));
 
 describeInLab('the service behind a proxy that forbids one call', (lab) => {
-  const ends: (() => Promise<unknown>)[] = [];
-  afterEach(async () => {
-    for (const end of ends.splice(0).toReversed()) await end();
-    await lab.engine.clear();
-  });
+  const setStage = stagesOn(lab);
 
-  async function serve(socket: string) {
+  async function serve(socket: string, onTestFinished: TestContext['onTestFinished']) {
     const tokens = ['--http-api-token', apiToken, '--http-api-events-token', `${apiToken}-events`];
     const api = ['--http-api-endpoints', 'all', '--http-api-host', '127.0.0.1', '--http-api-port', '0', ...tokens];
     const { child, ended, seen, output } = startUpkeep(['run', ...api, '--health-window', '500ms'], { socket });
-    ends.push(async () => {
+    onTestFinished(async () => {
       child.kill('SIGTERM');
-      return ended;
+      await ended;
     });
     await seen('"listening"');
     const [, url = ''] = /"address":"([^"]+)"/.exec(output()) ?? [];
@@ -92,13 +91,14 @@ describeInLab('the service behind a proxy that forbids one call', (lab) => {
     return { output, update, ready: () => ask(url, '/readyz') };
   }
 
-  test.each(drawnServed)(
+  test.concurrent.for(drawnServed)(
     'set-up $call is forbidden with $status $moment, and the new version is $version: it heals within a minute of the grant',
-    async ({ name, call, status, version, moment }) => {
-      const stage = await setRealStage(lab, { web: { next: versions[version] } });
-      const socketPath = `${lab.dir}/served.sock`;
-      const proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: lab.engine.socket } });
-      ends.push(proxy.close);
+    { timeout: 300_000 },
+    async ({ name, call, status, version, moment }, { onTestFinished }) => {
+      const { engine, stage } = await setStage(version, onTestFinished);
+      const socketPath = `${engine.dir}/served.sock`;
+      const proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: engine.socket } });
+      onTestFinished(proxy.close);
       let isForbidden = moment === 'from its start on';
       proxy.arm({
         at: (one) => {
@@ -109,12 +109,12 @@ describeInLab('the service behind a proxy that forbids one call', (lab) => {
         times: Infinity,
         fault: { kind: 'answer', when: 'before', status, body: '<html><h1>no</h1></html>' },
       });
-      const service = await serve(socketPath);
+      const service = await serve(socketPath, onTestFinished);
       const first = await service.update();
       const ready = await service.ready();
       const told = first.text + ready.text + service.output();
       expect(told).not.toContain('<h1>');
-      const isUp = (await lab.engine.inspect('web'))?.State.Running === true;
+      const isUp = (await engine.inspect('web'))?.State.Running === true;
       if (moment === 'from its start on') expect(isUp, told).toBe(true);
       // A container that is down, or a step that was not done, is told.
       const isDone = first.outcome === 'updated' || (version === 'failing' && first.outcome === 'rolled_back');
@@ -135,6 +135,31 @@ describeInLab('the service behind a proxy that forbids one call', (lab) => {
     },
   );
 });
+
+/**
+ * A stage for each case, with the container `web`. Cases run side by side, as many as the project permits, each on an
+ * engine and with an image of its own, because Upkeep sees and repairs everything on its engine.
+ */
+function stagesOn({ startEngine, registry }: Lab) {
+  const all: LabEngine[] = [];
+  const idle: LabEngine[] = [];
+  let started = 0;
+  const begin = async (): Promise<LabEngine> => {
+    const engine = await startEngine({ name: `permissions${(started += 1)}` });
+    all.push(engine);
+    return engine;
+  };
+  afterAll(() => Promise.all(all.map(({ remove }) => remove())));
+  return async (
+    version: keyof typeof versions,
+    onTestFinished: TestContext['onTestFinished'],
+  ): Promise<{ readonly engine: LabEngine; readonly stage: RealStage }> => {
+    const engine = idle.pop() ?? (await begin());
+    onTestFinished(() => void idle.push(engine));
+    const cast = { web: { next: versions[version], image: engine.name } };
+    return { engine, stage: await setRealStage({ engine, registry }, cast) };
+  };
+}
 
 function isCall({ method, path }: ProxiedCall, call: string): boolean {
   const [wanted, pattern = ''] = call.split(' ');
