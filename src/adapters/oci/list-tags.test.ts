@@ -71,6 +71,38 @@ describe('listTags()', () => {
     expect(server.seen).toHaveLength(requests);
   });
 
+  test.each([
+    ['one is no tag', 1],
+    ['many are no tags', 60],
+    ['the last one is no tag', 0],
+  ])('also where %s of its entries', async (_, every) => {
+    // An entry with a slash sorts as any other.
+    const all = numbered(250);
+    const isTag = (_tag: string, at: number) => (every === 1 ? at !== 7 : every === 0 ? at !== 99 : at % 100 >= every);
+    const listed = all.map((tag, at) => (isTag(tag, at) ? tag : `${tag}/x`));
+    const server = await rig.serve(({ url }) => {
+      const last = new URL(url, 'http://host').searchParams.get('last');
+      const from = last === null ? 0 : listed.indexOf(last) + 1;
+      return page(listed.slice(from, from + 100));
+    });
+    expect(await listing(server)).toEqual({ tags: all.filter(isTag), isCut: false });
+  });
+
+  test('and where the known page had entries that are no tags', async () => {
+    const listed = numbered(150).with(3, 'a/b');
+    const server = await rig.serve(({ url, headers }) => {
+      const last = new URL(url, 'http://host').searchParams.get('last');
+      const from = last === null ? 0 : listed.indexOf(last) + 1;
+      const etag = `"${from}"`;
+      if (headers['if-none-match'] === etag) return { status: 304 };
+      return { ...page(listed.slice(from, from + 100)), headers: { etag } };
+    });
+    const registry = rig.registry();
+    const first = await registry.listTags(at(server));
+    expect(first.tags.split('\n')).toHaveLength(149);
+    expect(await registry.listTags(at(server))).toEqual(first);
+  });
+
   test.each(['same', 'refuses'] as const)(
     'and has the whole list where the registry knows no further page (%s)',
     async (how) => {

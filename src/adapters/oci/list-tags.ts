@@ -13,6 +13,8 @@ import type { SharedRecords } from '../../domain/outside/outside.ts';
 /** A page with its ETag. `next` is the query of the page after it. */
 type Page = {
   readonly tags: readonly string[];
+  /** The number of its entries, if not all of them are tags. */
+  readonly entries?: number;
   readonly next: string | undefined;
   readonly etag: string | undefined;
 };
@@ -66,8 +68,10 @@ export async function listTags(
     if (taken.length < found.length) return end(true);
     linksPages ||= page?.next !== undefined;
     isPromised = linksPages;
-    fullPage ??= found.length;
-    const next = linksPages ? page?.next : queryAfter(found, fullPage);
+    const entries = page?.entries ?? found.length;
+    fullPage ??= entries;
+    const isFull = entries === fullPage && entries <= pageSize && isRound(entries);
+    const next = linksPages ? page?.next : isFull ? queryAfter(found) : undefined;
     if (next === undefined) return end(false);
     // Pages that repeat or add no tags have no end.
     if (!isNews || asked.has(next) || asked.size === maxPages) return end(true);
@@ -94,15 +98,14 @@ function takeWithin(tags: readonly string[], room: { tags: number; bytes: number
 const pageSize = 1000;
 
 /**
- * The query of a page that may follow a full one without a link. The registry of go-containerregistry links no pages. A
- * smaller maximum of a registry is a round number, decimal or binary.
+ * The query of a page that may follow a full one without a link. The registry of go-containerregistry links no pages.
  */
-function queryAfter(tags: readonly string[], fullPage: number): string | undefined {
+function queryAfter(tags: readonly string[]): string | undefined {
   const last = tags.at(-1);
-  const isFull = tags.length === fullPage && tags.length <= pageSize && isRound(tags.length);
-  return last !== undefined && isFull ? `?n=${pageSize}&last=${encodeURIComponent(last)}` : undefined;
+  return last === undefined ? undefined : `?n=${pageSize}&last=${encodeURIComponent(last)}`;
 }
 
+/** A maximum of a registry that is less than `pageSize` is a round number, decimal or binary. */
 function isRound(count: number): boolean {
   return count % 50 === 0 || (count >= 64 && Number.isInteger(Math.log2(count)));
 }
@@ -141,7 +144,7 @@ async function fetchPage(
   if (answer.status === 405 || answer.status === 501 || saysUnsupported(answer))
     throw new HttpFailure('invalid', 'it does not list the tags of a repository');
   requireFound(answer, 'it has no such repository');
-  return { tags: tagsIn(answer.body), next: nextQuery(answer, place, 'tags/list'), etag: etagOf(answer) };
+  return { ...tagsIn(answer.body), next: nextQuery(answer, place, 'tags/list'), etag: etagOf(answer) };
 }
 
 /** https://github.com/opencontainers/distribution-spec/blob/main/spec.md#error-codes */
@@ -150,10 +153,10 @@ function saysUnsupported({ status, body }: WireAnswer): boolean {
 }
 
 /** Each tag once. Some registries send `null` for an empty repository. Invalid tags are ignored. */
-function tagsIn(body: Buffer): readonly string[] {
+function tagsIn(body: Buffer): Pick<Page, 'tags' | 'entries'> {
   if (!hasAtMost(maxParts, body)) throw new HttpFailure('invalid', tooManyEntries);
   const tags = parseJsonObject(body)?.['tags'];
-  if (tags === null) return [];
+  if (tags === null) return { tags: [] };
   if (!Array.isArray(tags)) throw new HttpFailure('invalid', 'its answer is not a list of tags');
   const valid = new Set<string>();
   for (const [at, tag] of (tags as readonly unknown[]).entries()) {
@@ -162,7 +165,7 @@ function tagsIn(body: Buffer): readonly string[] {
     if (valid.size > maxTags) break;
     if (at === maxEntries) throw new HttpFailure('invalid', tooManyEntries);
   }
-  return [...valid];
+  return { tags: [...valid], ...(tags.length !== valid.size && { entries: tags.length }) };
 }
 
 /** A page may repeat tags. Beyond this number it costs too much time to look for more. */
@@ -240,14 +243,14 @@ export function readStoredListing(value: unknown): StoredListing | undefined {
 }
 
 function readPage(value: unknown): KeptPage | undefined {
-  const { query, tags, next, etag } = objectOf(value) ?? {};
+  const { query, tags, entries, next, etag } = objectOf(value) ?? {};
   if (typeof query !== 'string' || !query.startsWith('?')) return undefined;
   if (!isAbsentOrText(next) || !isAbsentOrText(etag) || (next !== undefined && !next.startsWith('?'))) return undefined;
   // Node throws for a header with other characters: https://www.rfc-editor.org/rfc/rfc9110#name-etag
   if (etag !== undefined && !/^[\x21-\x7e]{1,1000}$/.test(etag)) return undefined;
   if (!Array.isArray(tags) || !tags.every((tag: unknown): tag is string => typeof tag === 'string' && isTag(tag)))
     return undefined;
-  return { query, tags, next, etag };
+  return { query, tags, ...(typeof entries === 'number' && { entries }), next, etag };
 }
 
 const maxListings = 100;
