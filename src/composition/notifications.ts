@@ -102,8 +102,8 @@ export async function runNotify(
 async function openTargets({ notifications, registry }: Settings, { clock, log, terminal, program }: ProcessContext) {
   const { hostname } = await import('node:os');
   const { parseTargets } = await import('../adapters/notify/targets.ts');
-  const { createAuthorities } = await import('../adapters/http/certificates.ts');
-  const { createProxyChoice } = await import('../adapters/http/proxy.ts');
+  const { createAuthorities } = await import('../adapters/http/agents.ts');
+  const { createProxyChoice } = await import('../adapters/http/agents.ts');
   const { createComposer } = await import('../application/notify/notifier.ts');
   const hostName = notifications.hostname ?? hostname();
   const { proxy, tlsMinVersion, extraCa, systemTrust } = registry;

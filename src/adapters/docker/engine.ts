@@ -18,17 +18,25 @@ import {
   restartContainer,
   stopContainer,
   waitUntilStopped,
-} from './calls/container-changes.ts';
-import { inspectContainer, listContainers } from './calls/containers.ts';
+  inspectContainer,
+  listContainers,
+} from './calls/containers.ts';
 import { defaultDeadlines, type Deadlines } from './transport/request.ts';
 import { runCommand, containerLogs } from './calls/exec.ts';
 import { containerChanges, readFiles, statFile, writeFiles } from './calls/files.ts';
 import { engineEvents, hasPruned, pastEvents } from './calls/events.ts';
-import { createImageLabels, inspectImage, listImages, manifestsIn, removeImage, tagImage } from './calls/images.ts';
+import {
+  createImageLabels,
+  inspectImage,
+  listImages,
+  manifestsIn,
+  removeImage,
+  tagImage,
+  pullImage,
+} from './calls/images.ts';
 import { engineInfo, createPermissions } from './calls/engine-info.ts';
-import { ping } from './calls/reads.ts';
+import { ping } from './calls/calls.ts';
 import { probeHealth } from './calls/podman.ts';
-import { pullImage } from './calls/pull.ts';
 import { eventKinds } from './calls/translate.ts';
 import { createDockerSwarm } from './swarm/swarm.ts';
 

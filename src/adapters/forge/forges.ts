@@ -12,11 +12,14 @@ import {
 import type { Clock, Log } from '../../domain/outside/outside.ts';
 import { formatDuration, printTime } from '../../domain/text/duration.ts';
 import { arrayOf, isJsonObject, type JsonObject, parseJson, stringOf } from '../../domain/text/json.ts';
-import { createAgents } from '../http/agents.ts';
-import { type AuthorityOptions, createAuthorities } from '../http/certificates.ts';
-import { createExchange, createSentSecrets, type WireAnswer } from '../http/exchange.ts';
-import { readRetryAfter } from '../http/failure.ts';
-import { createProxyChoice, type ProxyOptions } from '../http/proxy.ts';
+import {
+  createAgents,
+  createAuthorities,
+  createProxyChoice,
+  type AuthorityOptions,
+  type ProxyOptions,
+} from '../http/agents.ts';
+import { createExchange, createSentSecrets, readRetryAfter, type WireAnswer } from '../http/exchange.ts';
 
 export type ForgeOptions = {
   readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createAddressList, splitHost } from './proxy.ts';
+import { createAddressList, splitHost } from './agents.ts';
 
 const list = createAddressList([
   '10.0.0.0/8',

@@ -1,10 +1,17 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
+import * as tls from 'node:tls';
 import type { SecureContext } from 'node:tls';
 import type { Clock } from '../../domain/outside/outside.ts';
-import { splitHost, proxyAuthorization, createTunnelAgent } from './proxy.ts';
-import { HttpFailure } from './failure.ts';
+import { HttpFailure } from './exchange.ts';
 import { createLru } from '../../domain/text/plain-data.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
+import type { Duplex } from 'node:stream';
+import { BlockList } from 'node:net';
+import { readAddressList, type AddressList } from '../../domain/settings/http-settings.ts';
+import { X509Certificate } from 'node:crypto';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 
 /** The route of requests to one origin: scheme, host and port. */
 export type Route = {
@@ -22,7 +29,7 @@ export type Agents = {
   readonly close: () => Promise<void>;
 };
 
-export type AgentOptions = {
+type AgentOptions = {
   readonly clock: Pick<Clock, 'monotonicMs'>;
   /** True if the certificate of the host is not verified. */
   readonly isInsecure: (host: string) => Promise<boolean>;
@@ -103,4 +110,279 @@ const familyAttemptMs = 1000;
 
 function addressOf(url: URL): { readonly host: string; readonly port: string } {
   return { host: splitHost(url.host).name, port: url.port };
+}
+
+export type ProxyOptions = {
+  /** URL of the proxy for `http:`, as in `HTTP_PROXY`. */
+  readonly http?: string | undefined;
+  /** URL of the proxy for `https:`, as in `HTTPS_PROXY`. */
+  readonly https?: string | undefined;
+  /** Entries of `NO_PROXY`. */
+  readonly no?: readonly string[] | undefined;
+};
+
+/**
+ * The proxy for a URL; undefined: a direct connection. The rules are the same as in the engine, so both use the same
+ * route: https://pkg.go.dev/golang.org/x/net/http/httpproxy#Config. Throws `invalid-input` for a value that is
+ * not the URL of an HTTP proxy.
+ */
+export function createProxyChoice({ http, https, no = [] }: ProxyOptions): (url: URL) => URL | undefined {
+  const forHttp = readProxy('HTTP_PROXY', http);
+  const forHttps = readProxy('HTTPS_PROXY', https);
+  const isExempt = createExemptions(no);
+  return function proxyFor(url) {
+    const proxy = url.protocol === 'https:' ? forHttps : forHttp;
+    return proxy === undefined || isExempt(url) ? undefined : proxy;
+  };
+}
+
+/** The login in a proxy's URL as a header; empty without one. */
+export function proxyAuthorization(proxy: URL): Readonly<Record<string, string>> {
+  if (proxy.username === '' && proxy.password === '') return {};
+  const login = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
+  return { 'proxy-authorization': `Basic ${Buffer.from(login).toString('base64')}` };
+}
+
+/** The error never shows the value, which may contain a password. */
+function readProxy(name: string, value: string | undefined): URL | undefined {
+  const text = value?.trim() ?? '';
+  if (text === '') return undefined;
+  const full = /^[a-z0-9+.-]+:\/\//i.test(text) ? text : `http://${text}`;
+  const url = URL.canParse(full) ? new URL(full) : undefined;
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
+    throw refuse(name, 'it is not the URL of an HTTP proxy', 'give it as http://[user:password@]host:port');
+  if (!hasReadableLogin(url))
+    throw refuse(name, 'its login has a % that encodes no character', 'write % as %25 in the user name and password');
+  return url;
+}
+
+function hasReadableLogin(url: URL): boolean {
+  try {
+    proxyAuthorization(url);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function refuse(name: string, why: string, remedy: string): ServiceError {
+  return new ServiceError('invalid-input', `Cannot use the proxy of ${name}: ${why}`, { remedy });
+}
+
+function createExemptions(entries: readonly string[]): (url: URL) => boolean {
+  const wanted = entries.map((entry) => entry.trim().toLowerCase()).filter((entry) => entry !== '');
+  const ranges = createAddressList(wanted);
+  const domains = wanted.map(readDomain);
+  return function isExempt(url) {
+    const { name } = splitHost(url.host);
+    const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
+    if (name === 'localhost' || loopback.contains(name) || ranges.contains(name)) return true;
+    return domains.some((domain) => (domain.port === '' || domain.port === port) && domain.covers(name));
+  };
+}
+
+type Domain = { readonly port: string; readonly covers: (name: string) => boolean };
+
+/** `*` covers every host, `example.com` also its subdomains, `.example.com` and `*.example.com` only the subdomains. */
+function readDomain(entry: string): Domain {
+  if (entry === '*') return { port: '', covers: () => true };
+  const { name, port } = splitHost(entry);
+  if (name === '') return { port, covers: () => false };
+  const below = name.replace(/^\*?\.?/, '.');
+  const isOnlyBelow = name.startsWith('.') || name.startsWith('*.');
+  return { port, covers: (host) => host.endsWith(below) || (!isOnlyBelow && host === name) };
+}
+
+/** An agent whose TLS connections go through a proxy: https://www.rfc-editor.org/rfc/rfc9110.html#section-9.3.6 */
+export function createTunnelAgent(proxy: URL, deadlineMs: number, options: https.AgentOptions): https.Agent {
+  const agent = new https.Agent(options);
+  const connect = agent.createConnection.bind(agent);
+  agent.createConnection = function createConnection(target, callback) {
+    // Node ignores the stream when there is an error.
+    const answer = callback as ((error: unknown, stream?: Duplex | null) => void) | undefined;
+    openTunnel(proxy, authorityOf(target.host ?? '', target.port), deadlineMs).then(
+      // The request's options reach `tls.connect` unchanged, and it uses the given socket.
+      (socket) => answer?.(null, connect({ ...target, socket } as https.RequestOptions)),
+      (error: unknown) => answer?.(error),
+    );
+    return undefined;
+  };
+  return agent;
+}
+
+/** An IPv6 address needs brackets before its port. */
+function authorityOf(host: string, port: string | number | null | undefined): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+function openTunnel(proxy: URL, target: string, deadlineMs: number): Promise<Duplex> {
+  const { request } = proxy.protocol === 'https:' ? https : http;
+  const host = proxy.hostname.replaceAll(/[[\]]/g, '');
+  return new Promise((resolve, reject) => {
+    const asked = request({
+      method: 'CONNECT',
+      host,
+      port: proxy.port,
+      path: target,
+      headers: { host: target, ...proxyAuthorization(proxy) },
+      agent: false,
+      signal: AbortSignal.timeout(deadlineMs),
+    });
+    const fail = (why: string, cause?: Error): void =>
+      reject(new HttpFailure('unreachable', `the proxy "${proxy.host}" ${why}`, { cause }));
+    asked.once('error', (error) => fail('cannot be reached', error));
+    asked.once('connect', (answer, socket) => {
+      if (answer.statusCode === 200) return resolve(socket);
+      socket.destroy();
+      fail(answer.statusCode === 407 ? 'asks for a login' : `refused with status ${answer.statusCode}`);
+    });
+    asked.end();
+  });
+}
+
+/** Reads addresses and CIDR ranges of both families. Other entries are ignored. */
+export function createAddressList(entries: readonly string[]): AddressList {
+  return readAddressList(entries, new BlockList());
+}
+
+/** Addresses of this machine itself: https://www.rfc-editor.org/rfc/rfc6890.html */
+export const loopback = createAddressList(['127.0.0.0/8', '::1/128']);
+
+/** Splits the host of a URL: `[::1]:5000` becomes `::1` and `5000`. */
+export function splitHost(host: string): { readonly name: string; readonly port: string } {
+  const [, bracketed, plain = '', port = ''] = /^(?:\[([^\]]*)\]|([^:]*))(?::(\d+))?$/.exec(host) ?? [];
+  return { name: (bracketed ?? plain).toLowerCase(), port };
+}
+
+export type TlsVersion = 'TLSv1.2' | 'TLSv1.3';
+
+export type AuthorityOptions = {
+  readonly tlsMinVersion: TlsVersion;
+  /** PEM files of authorities that are trusted besides the well-known ones. */
+  readonly extraCa: readonly Buffer[];
+  /** Authorities of the system, trusted too; undefined: none. */
+  readonly systemTrust: SystemTrust | undefined;
+  /** Docker's folder of certificates per registry; undefined: none. */
+  readonly certsFolder: string | undefined;
+};
+
+/** As in Go, and so in Docker: https://pkg.go.dev/crypto/x509#SystemCertPool */
+export type SystemTrust = {
+  /** `SSL_CERT_FILE`; undefined: the first usual file of the system. */
+  readonly file: string | undefined;
+  /** `SSL_CERT_DIR` */
+  readonly folders: readonly string[];
+  /** `NODE_EXTRA_CA_CERTS`, which Node 20 ignores beside other authorities. */
+  readonly nodeFile: string | undefined;
+};
+
+/**
+ * The trusted authorities for a host, and Upkeep's client certificate. Each call reads `HOST:PORT/*.crt` (authorities)
+ * and `*.cert` with `*.key` (client certificate): https://docs.docker.com/engine/security/certificates/
+ */
+export function createAuthorities(options: AuthorityOptions): (host: string) => Promise<tls.SecureContext> {
+  const { tlsMinVersion: minVersion, extraCa, systemTrust, certsFolder } = options;
+  let common: tls.SecureContext | undefined;
+  let system: Promise<readonly string[]> | undefined;
+
+  return async function contextFor(host) {
+    const folder = certsFolder === undefined || host.startsWith('.') ? undefined : join(certsFolder, host);
+    try {
+      const own = folder === undefined ? undefined : await readCertificates(folder);
+      const trusted = [...(await (system ??= readSystemTrust(systemTrust))), ...extraCa];
+      if (own === undefined) return (common ??= tls.createSecureContext({ minVersion, ...trusting(trusted) }));
+      return tls.createSecureContext({ minVersion, ...trusting([...trusted, ...own.ca]), ...own.client });
+    } catch (cause) {
+      const where = folder === undefined ? 'given as authorities' : `in "${folder}" or given as authorities`;
+      throw new HttpFailure('unreachable', `the certificates ${where} cannot be used`, { host, cause });
+    }
+  };
+}
+
+/** A list of authorities replaces the built-in ones. Therefore these are added to extra ones. */
+function trusting(extra: readonly (string | Buffer)[]): { readonly ca?: (string | Buffer)[] } {
+  return extra.length === 0 ? {} : { ca: [...wellKnown(), ...extra] };
+}
+
+/** Node 22.15 and newer also include the authorities of the system and of `NODE_EXTRA_CA_CERTS`. */
+function wellKnown(): readonly string[] {
+  const newer: typeof tls & { readonly getCACertificates?: (kind: 'default') => string[] } = tls;
+  return newer.getCACertificates?.('default') ?? tls.rootCertificates;
+}
+
+/** The system's authorities that Node does not know. A file that cannot be read, and what is no certificate, is ignored. */
+async function readSystemTrust(trust: SystemTrust | undefined): Promise<readonly string[]> {
+  if (trust === undefined) return [];
+  const texts = [await firstOf(trust.file === undefined ? usualFiles : [trust.file])];
+  if (trust.nodeFile !== undefined) texts.push(await firstOf([trust.nodeFile]));
+  for (const folder of trust.folders)
+    for (const name of (await filesIn(folder)).slice(0, maxFiles)) texts.push(await firstOf([join(folder, name)]));
+  const found = texts.flatMap((text) => text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []);
+  if (found.length === 0) return [];
+  const known = new Set(wellKnown().map(withoutSpaces));
+  const unknown = new Map(found.map((pem) => [withoutSpaces(pem), pem]));
+  return [...unknown].flatMap(([key, pem]) => (known.has(key) || !isCertificate(pem) ? [] : [pem]));
+}
+
+/** Of Debian, Fedora, openSUSE, Enterprise Linux and Alpine. https://go.dev/src/crypto/x509/root_linux.go */
+const usualFiles = [
+  '/etc/ssl/certs/ca-certificates.crt',
+  '/etc/pki/tls/certs/ca-bundle.crt',
+  '/etc/ssl/ca-bundle.pem',
+  '/etc/pki/tls/cacert.pem',
+  '/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem',
+  '/etc/ssl/cert.pem',
+];
+
+/** A folder of a system has some 300: each authority under two names. */
+const maxFiles = 1000;
+
+const maxFileBytes = 4 * 1024 * 1024;
+
+/** The first of the files that can be read; empty without any. */
+async function firstOf(paths: readonly string[]): Promise<string> {
+  for (const path of paths) {
+    try {
+      const found = await stat(path);
+      if (found.isFile() && found.size <= maxFileBytes) return await readFile(path, 'utf8');
+    } catch {
+      // Systems keep their authorities in different places.
+    }
+  }
+  return '';
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).raw.length > 0;
+  } catch {
+    return false;
+  }
+}
+
+function withoutSpaces(pem: string): string {
+  return pem.replaceAll(/\s/g, '');
+}
+
+type Certificates = { readonly ca: readonly Buffer[]; readonly client: { cert: Buffer; key: Buffer } | undefined };
+
+async function readCertificates(folder: string): Promise<Certificates | undefined> {
+  const names = await filesIn(folder);
+  const read = (name: string): Promise<Buffer> => readFile(join(folder, name));
+  const ca = await Promise.all(names.filter((name) => name.endsWith('.crt')).map(read));
+  const pair = names.find((name) => name.endsWith('.cert') && names.includes(keyOf(name)));
+  const client = pair === undefined ? undefined : { cert: await read(pair), key: await read(keyOf(pair)) };
+  return ca.length === 0 && client === undefined ? undefined : { ca, client };
+}
+
+function keyOf(certificate: string): string {
+  return certificate.replace(/\.cert$/, '.key');
+}
+
+async function filesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return (await readdir(folder)).sort();
+  } catch {
+    return [];
+  }
 }

@@ -6,7 +6,7 @@ import { clientPair, serverCa } from '../../../test/support/http/http-server.ts'
 import { createOciRig, failureOf } from '../../../test/support/registry/oci-rig.ts';
 import { emptyContent, putImage, serveContent } from '../../../test/support/registry/registry-content.ts';
 import { parseImageReference } from '../../domain/image/image-reference.ts';
-import type { SystemTrust } from './certificates.ts';
+import type { SystemTrust } from './agents.ts';
 
 const rig = createOciRig();
 const image = parseImageReference('registry.test/team/app:1');

@@ -2,10 +2,8 @@ import { createServer, type Server, type Socket, type AddressInfo } from 'node:n
 import { afterEach, describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
 import { startHttpServer } from '../../../test/support/http/http-server.ts';
-import { createAgents, type Agents } from './agents.ts';
-import { createAuthorities } from './certificates.ts';
-import { createExchange, createSentSecrets, type Exchange, type WireRequest } from './exchange.ts';
-import { HttpFailure } from './failure.ts';
+import { createAgents, createAuthorities, type Agents } from './agents.ts';
+import { createExchange, createSentSecrets, HttpFailure, type Exchange, type WireRequest } from './exchange.ts';
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {

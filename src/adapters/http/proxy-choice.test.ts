@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createProxyChoice } from './proxy.ts';
+import { createProxyChoice } from './agents.ts';
 
 const proxy = { http: 'http://plain:3128', https: 'secure:3129' };
 

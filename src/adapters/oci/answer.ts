@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Digest } from '../../domain/image/image-reference.ts';
-import type { WireAnswer } from '../http/exchange.ts';
-import { cut, HttpFailure } from '../http/failure.ts';
+import { cut, HttpFailure, type WireAnswer } from '../http/exchange.ts';
 import { arrayOf, objectOf, parseJsonObject, stringOf } from '../../domain/text/json.ts';
 import type { Login } from './credentials.ts';
-import type { Endpoint } from './endpoints.ts';
+import type { Endpoint } from './hosts.ts';
 
 /** Throws for every status but 200; `missing` completes the message of a 404. */
 export function requireFound(answer: WireAnswer, missing: string): void {

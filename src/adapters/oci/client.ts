@@ -1,11 +1,8 @@
-import { chooseChallenge, type Authorization, type Authorize } from './authorization.ts';
-import type { Challenge, HostState, Scheme } from './hosts.ts';
-import type { Credentials } from './credentials.ts';
+import { chooseChallenge, type Authorization, type Authorize } from './tokens.ts';
+import type { Challenge, HostState, Scheme, Endpoint, IsInsecure } from './hosts.ts';
+import { registryOfKey, type Credentials } from './credentials.ts';
 import { denied, loginWithheld, errorTextOf } from './answer.ts';
-import { registryOfKey } from './docker-config.ts';
-import type { Endpoint, IsInsecure } from './endpoints.ts';
-import type { Exchange, WireAnswer } from '../http/exchange.ts';
-import { HttpFailure, isTlsMismatch } from '../http/failure.ts';
+import { HttpFailure, isTlsMismatch, type Exchange, type WireAnswer } from '../http/exchange.ts';
 import type { RetryBounds } from './throttle.ts';
 import { orAborted } from '../../domain/concurrency.ts';
 

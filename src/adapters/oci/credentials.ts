@@ -1,18 +1,12 @@
 import type { Clock, Log } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
-import {
-  askHelper,
-  entryFor,
-  hubKey,
-  registryOfKey,
-  createDockerConfigFile,
-  type HelperAnswer,
-  type Credential,
-  type DockerConfig,
-  type ConfigPlace,
-} from './docker-config.ts';
 import { createLru } from '../../domain/text/plain-data.ts';
-import { createSingleFlight } from './single-flight.ts';
+import { createSingleFlight, cachedFor } from './single-flight.ts';
+import { objectOf, parseJsonObject, stringOf, type JsonObject } from '../../domain/text/json.ts';
+import { readFile, stat } from 'node:fs/promises';
+import { codeOf } from '../../domain/text/errors.ts';
+import { HttpFailure, cut } from '../http/exchange.ts';
+import { execFile } from 'node:child_process';
 
 export type CredentialOptions = {
   readonly clock: Clock;
@@ -33,7 +27,7 @@ export type CredentialOptions = {
 };
 
 /** `chosen`: the file that the user has named, before all others. `usual`: the places where Podman looks, in its order. */
-export type AuthFiles = { readonly chosen: string | undefined; readonly usual: readonly string[] };
+type AuthFiles = { readonly chosen: string | undefined; readonly usual: readonly string[] };
 
 /** The login for a registry, with a text for messages about refusals. */
 export type Login = {
@@ -194,3 +188,229 @@ const maxRemembered = 100;
 /** Helpers start processes and call cloud services. Their logins are valid for hours. */
 const answerTtlMs = 120_000;
 const failureTtlMs = 30_000;
+
+type Credential =
+  | { readonly kind: 'password'; readonly username: string; readonly password: string }
+  /** Exchanged for a token at the token server: https://distribution.github.io/distribution/spec/auth/oauth/ */
+  | { readonly kind: 'identity-token'; readonly username: string; readonly identityToken: string }
+  /** Sent to the registry unchanged. */
+  | { readonly kind: 'registry-token'; readonly registryToken: string };
+
+/** `empty`: the helper has the login. `malformed`: the entry cannot be read. */
+type Entry = Credential | 'empty' | 'malformed';
+
+/** The logins of Docker's `config.json` or Podman's `auth.json`, by registry as in a normalised reference. */
+type DockerConfig = {
+  readonly logins: ReadonlyMap<string, Entry>;
+  /** Logins for a part of a registry, by `registry/namespace` or `registry/repository`. */
+  readonly namespaced: ReadonlyMap<string, Entry>;
+  /** Names of helper programs, without `docker-credential-`; empty: none. */
+  readonly helpers: ReadonlyMap<string, string>;
+  /** The helper for all other registries. */
+  readonly store: string | undefined;
+};
+
+/**
+ * Undefined when the text is not a JSON object. Fields:
+ * https://github.com/docker/cli/blob/master/cli/config/configfile/file.go and
+ * https://github.com/containers/image/blob/main/docs/containers-auth.json.5.md In Docker's file a key with a path is that
+ * of a whole registry, unless a longer one matches better; in Podman's it is not.
+ */
+export function parseDockerConfig(text: string, form: 'docker' | 'podman' = 'docker'): DockerConfig | undefined {
+  const config = parseJsonObject(text);
+  if (config === undefined) return undefined;
+  const auths = objectOf(config['auths']) ?? {};
+  const isNamespaced = (key: string): boolean => /^[^/]+\/[^/]/.test(key) && !key.includes('://');
+  const whole = Object.fromEntries(Object.entries(auths).filter(([key]) => form === 'docker' || !isNamespaced(key)));
+  const parts = Object.entries(auths).filter(([key]) => isNamespaced(key));
+  return {
+    logins: byRegistry(whole, (entry) => readLogin(objectOf(entry) ?? {})),
+    namespaced: new Map(parts.map(([key, entry]) => [namespaceOf(key), readLogin(objectOf(entry) ?? {})])),
+    helpers: byRegistry(config['credHelpers'], stringOf),
+    store: stringOf(config['credsStore']),
+  };
+}
+
+/** The login for a repository: that of the longest namespace, else that of the registry. */
+function entryFor({ logins, namespaced }: DockerConfig, registry: string, repository = ''): Entry | undefined {
+  const parts = repository.split('/');
+  for (let length = parts.length; length > 0 && namespaced.size > 0; length -= 1) {
+    const entry = namespaced.get([registry, ...parts.slice(0, length)].join('/'));
+    if (entry !== undefined) return entry;
+  }
+  return logins.get(registry);
+}
+
+function namespaceOf(key: string): string {
+  const [, ...path] = key.replace(/\/+$/, '').split('/');
+  return [registryOfKey(key), ...path].join('/');
+}
+
+/** `https://index.docker.io/v1/` is `docker.io`. A scheme and a path do not identify a registry. */
+export function registryOfKey(key: string): string {
+  const host = key
+    .replace(/^https?:\/\//i, '')
+    .replace(/\/.*$/s, '')
+    .toLowerCase();
+  return hubNames.has(host) ? 'docker.io' : host;
+}
+
+const hubNames: ReadonlySet<string> = new Set(['docker.io', 'index.docker.io', 'registry-1.docker.io']);
+
+/** If several keys name one registry, the key in Docker's own form wins, else the first. */
+function byRegistry<Value>(value: unknown, read: (entry: unknown) => Value | undefined): ReadonlyMap<string, Value> {
+  const found = new Map<string, Value>();
+  for (const [key, entry] of Object.entries(objectOf(value) ?? {})) {
+    const registry = registryOfKey(key);
+    const known = read(entry);
+    const isExact = key === registry || key === hubKey;
+    if (known !== undefined && (isExact || !found.has(registry))) found.set(registry, known);
+  }
+  return found;
+}
+
+/** The one key of Docker Hub: https://docs.docker.com/reference/cli/docker/login/ */
+export const hubKey = 'https://index.docker.io/v1/';
+
+function readLogin(entry: JsonObject): Credential | 'empty' | 'malformed' {
+  const field = (name: string): string => stringOf(entry[name]) ?? '';
+  const auth = field('auth') === '' ? undefined : decodeAuth(field('auth'));
+  const registryToken = field('registrytoken');
+  if (registryToken !== '')
+    return isHeaderText(registryToken) ? { kind: 'registry-token', registryToken } : 'malformed';
+  const username = auth?.username ?? field('username');
+  const password = auth?.password ?? field('password');
+  if (field('identitytoken') !== '') return { kind: 'identity-token', username, identityToken: field('identitytoken') };
+  if (username !== '' && password !== '') return { kind: 'password', username, password };
+  return field('auth') === '' && username === '' && password === '' ? 'empty' : 'malformed';
+}
+
+/** True if a header can carry the text unchanged. */
+function isHeaderText(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text);
+}
+
+/** Base64 of `user:password`; Docker pads passwords with zero bytes. */
+function decodeAuth(auth: string): { readonly username: string; readonly password: string } | undefined {
+  const text = Buffer.from(auth, 'base64').toString();
+  const colon = text.indexOf(':');
+  if (colon < 1) return undefined;
+  return { username: text.slice(0, colon), password: text.slice(colon + 1).replaceAll('\0', '') };
+}
+
+/** `isUsual`: one of the places where a file of another user may be, which counts as empty then. */
+type ConfigPlace = { readonly path: string; readonly form: 'docker' | 'podman'; readonly isUsual?: boolean };
+
+/**
+ * Docker's `config.json` or Podman's `auth.json`, read again after a change of the file. A missing file counts as empty;
+ * an unreadable file throws. The error never quotes the content.
+ */
+function createDockerConfigFile(clock: Clock, { path, form, isUsual }: ConfigPlace): () => Promise<DockerConfig> {
+  let known: { readonly version: string; readonly config: DockerConfig } | undefined;
+
+  return cachedFor(clock, recheckMs, async () => {
+    try {
+      const { mtimeMs, ctimeMs, size, ino } = await stat(path);
+      const version = [mtimeMs, ctimeMs, size, ino].join(' ');
+      if (known?.version !== version) known = { version, config: await read(path, size, form) };
+      return known.config;
+    } catch (error) {
+      if (isUsual === true && codeOf(error) === 'EACCES') return emptyDockerConfig;
+      return emptyIfMissing(path, error);
+    }
+  });
+}
+
+const emptyDockerConfig: DockerConfig = {
+  logins: new Map(),
+  namespaced: new Map(),
+  helpers: new Map(),
+  store: undefined,
+};
+
+/** The shortest time between two checks of the file for changes. */
+const recheckMs = 250;
+
+/** Thousands of logins fit. */
+const maxBytes = 1024 * 1024;
+
+async function read(path: string, size: number, form: ConfigPlace['form']): Promise<DockerConfig> {
+  if (size > maxBytes) throw refuse(path, `it has more than ${maxBytes} bytes`);
+  const config = parseDockerConfig(await readFile(path, 'utf8'), form);
+  if (config === undefined) throw refuse(path, 'it is not a JSON object');
+  return config;
+}
+
+function emptyIfMissing(path: string, error: unknown): DockerConfig {
+  if (error instanceof HttpFailure) throw error;
+  const code = codeOf(error);
+  if (code === 'ENOENT' || code === 'ENOTDIR') return emptyDockerConfig;
+  if (code === 'EISDIR') throw refuse(path, 'it is a folder: an engine creates one if the mounted file is missing');
+  throw refuse(path, code === 'EACCES' ? 'this process may not read it' : `reading failed (${code})`);
+}
+
+function refuse(path: string, why: string): HttpFailure {
+  return new HttpFailure('denied', `the logins in ${quoted(path, 300)} cannot be read: ${why}`, {
+    remedy: 'correct or remove that file',
+  });
+}
+
+/** `none`: the helper has no login for the server. */
+type HelperAnswer =
+  | { readonly kind: 'found'; readonly credential: Credential }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'failed'; readonly why: string };
+
+/**
+ * Asks a program `docker-credential-NAME` for the login of a server, without a shell:
+ * https://github.com/docker/docker-credential-helpers#development
+ */
+function askHelper(name: string, server: string, deadlineMs: number): Promise<HelperAnswer> {
+  const program = `docker-credential-${name}`;
+  if (!/^[a-z0-9._-]+$/.test(name))
+    return Promise.resolve({ kind: 'failed', why: `"${cut(name)}" is not the name of a credential helper` });
+  return new Promise((resolve) => {
+    const options = {
+      timeout: deadlineMs,
+      killSignal: 'SIGKILL',
+      maxBuffer: maxOutputBytes,
+      windowsHide: true,
+    } as const;
+    const child = execFile(program, ['get'], options, (error, stdout, stderr) => {
+      if (error === null) resolve(readAnswer(stdout, program));
+      else if (stdout.trim() === notFound) resolve({ kind: 'none' });
+      else resolve({ kind: 'failed', why: `${program} ${whyOf(error, stderr || stdout, deadlineMs)}` });
+    });
+    // A program may close its input without reading it. Only the output counts.
+    child.stdin?.on('error', () => {});
+    child.stdin?.end(server);
+  });
+}
+
+const maxOutputBytes = 64 * 1024;
+
+/** Every helper writes this text: https://pkg.go.dev/github.com/docker/docker-credential-helpers/credentials */
+const notFound = 'credentials not found in native keychain';
+
+/** With this user name the secret is an identity token. */
+const tokenUser = '<token>';
+
+function readAnswer(stdout: string, program: string): HelperAnswer {
+  const answer = parseJsonObject(stdout);
+  const username = stringOf(answer?.['Username']) ?? '';
+  const secret = stringOf(answer?.['Secret']) ?? '';
+  if (answer === undefined) return { kind: 'failed', why: `${program} gave an answer that cannot be read` };
+  if (secret === '') return { kind: 'none' };
+  if (username === tokenUser)
+    return { kind: 'found', credential: { kind: 'identity-token', username: '', identityToken: secret } };
+  return { kind: 'found', credential: { kind: 'password', username, password: secret } };
+}
+
+function whyOf(error: Error & { code?: unknown; killed?: boolean }, output: string, deadlineMs: number): string {
+  if (error.code === 'ENOENT') return 'is not installed here';
+  if (error.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return `wrote more than ${maxOutputBytes} bytes`;
+  if (error.killed === true) return `did not answer within ${deadlineMs / 1000} s`;
+  // Helpers write their errors as plain text to the output. An object there may contain the secret.
+  const said = parseJsonObject(output) === undefined ? cut(output) : '';
+  return `failed: ${said || String(error.code)}`;
+}

@@ -13,7 +13,7 @@ import {
 } from '../../domain/image/platform.ts';
 import type { Digest } from '../../domain/image/image-reference.ts';
 import type { Client } from './client.ts';
-import { HttpFailure, cut } from '../http/failure.ts';
+import { HttpFailure, cut } from '../http/exchange.ts';
 import {
   configTypes,
   fetchBlob,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseDockerConfig, registryOfKey } from './docker-config.ts';
+import { parseDockerConfig, registryOfKey } from './credentials.ts';
 
 const auth = (text: string): string => Buffer.from(text).toString('base64');
 

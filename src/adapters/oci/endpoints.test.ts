@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
-import { createEndpoints } from './endpoints.ts';
+import { createEndpoints } from './hosts.ts';
 import { serverCa, type HttpServer } from '../../../test/support/http/http-server.ts';
 import { createOciRig, failureOf } from '../../../test/support/registry/oci-rig.ts';
 import { emptyContent, putImage, serveContent, requireToken } from '../../../test/support/registry/registry-content.ts';

@@ -5,8 +5,7 @@ import { formatDuration } from '../../domain/text/duration.ts';
 import type { Client } from './client.ts';
 import { nextQuery, requireFound, verify, hasAtMost } from './answer.ts';
 import { acceptedTypes, type RepositoryEndpoint } from './manifest.ts';
-import type { WireAnswer } from '../http/exchange.ts';
-import { HttpFailure } from '../http/failure.ts';
+import { HttpFailure, type WireAnswer } from '../http/exchange.ts';
 import { arrayOf, objectOf, parseJsonObject, stringOf, doubtIn, type JsonObject } from '../../domain/text/json.ts';
 import { quoted } from '../../domain/text/printable.ts';
 

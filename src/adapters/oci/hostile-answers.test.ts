@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createOciRig, failureOf } from '../../../test/support/registry/oci-rig.ts';
 import { parseDigest, parseImageReference } from '../../domain/image/image-reference.ts';
 import { errorTextOf } from './answer.ts';
-import { HttpFailure } from '../http/failure.ts';
+import { HttpFailure } from '../http/exchange.ts';
 import { parseImageConfig } from './describe-image.ts';
 import { parseManifest } from './manifest.ts';
 import { requestsLeft, retryAfterMs } from './throttle.ts';

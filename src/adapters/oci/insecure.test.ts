@@ -6,7 +6,7 @@ import { serverCa, type Answer } from '../../../test/support/http/http-server.ts
 import { at, createOciRig, failureOf } from '../../../test/support/registry/oci-rig.ts';
 import { emptyContent, putImage, serveContent } from '../../../test/support/registry/registry-content.ts';
 import { type ImageReference, parseImageReference } from '../../domain/image/image-reference.ts';
-import { createInsecure } from './endpoints.ts';
+import { createInsecure } from './hosts.ts';
 
 const rig = createOciRig();
 const listed = ['registry.lan:5000', '10.0.0.0/8', '127.0.0.0/8'];

@@ -2,12 +2,11 @@ import { sourceAnnotations } from '../../domain/image/image-source.ts';
 import type { Labels } from '../../domain/image/labels.ts';
 import { parseDigest, type Digest } from '../../domain/image/image-reference.ts';
 import type { ForeignPlatform } from '../../domain/image/platform.ts';
-import { HttpFailure } from '../http/failure.ts';
+import { HttpFailure, type WireAnswer } from '../http/exchange.ts';
 import { arrayOf, objectOf, stringOf, parseJson, doubtIn, namesOf, type JsonObject } from '../../domain/text/json.ts';
 import type { Client } from './client.ts';
 import { hasAtMost, digestOf, requireFound, verify } from './answer.ts';
-import type { Endpoint } from './endpoints.ts';
-import type { WireAnswer } from '../http/exchange.ts';
+import type { Endpoint } from './hosts.ts';
 import { noRetries } from './throttle.ts';
 
 /** One line of an index. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { HttpFailure } from '../http/failure.ts';
+import { HttpFailure } from '../http/exchange.ts';
 import { nextPage } from './answer.ts';
 
 describe('nextPage()', () => {

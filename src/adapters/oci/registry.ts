@@ -18,25 +18,32 @@ import {
 import { formatPlatform, type Platform } from '../../domain/image/platform.ts';
 import type { FoundSignatures } from '../../domain/image/signature.ts';
 import { pullScope, createClient } from './client.ts';
-import { createCredentials, type Login, type CredentialOptions } from './credentials.ts';
+import { createCredentials, hubKey, type Login, type CredentialOptions } from './credentials.ts';
 import { describeImage, fetchPlatforms, parseWholeConfig } from './describe-image.ts';
-import { hubKey } from './docker-config.ts';
-import { HttpFailure } from '../http/failure.ts';
+import {
+  HttpFailure,
+  createTickBatches,
+  createExchange,
+  followingRedirects,
+  createSentSecrets,
+} from '../http/exchange.ts';
 import { createLru } from '../../domain/text/plain-data.ts';
 import { findSignatures } from './find-signatures.ts';
 import { fetchBlob, resolveTag, type RepositoryEndpoint, type TagState } from './manifest.ts';
 import { createSingleFlight } from './single-flight.ts';
-import { createTickBatches, createExchange, followingRedirects, createSentSecrets } from '../http/exchange.ts';
 import { createListingCache, listTags as askForTags, type StoredListing, type KnownPages } from './list-tags.ts';
 import { orAborted } from '../../domain/concurrency.ts';
-import { createAgents } from '../http/agents.ts';
-import { createAuthorities, type SystemTrust, type TlsVersion } from '../http/certificates.ts';
-import { createAuthorize } from './authorization.ts';
-import { createEndpoints, createInsecure } from './endpoints.ts';
-import { createRegistryTimes, createHosts } from './hosts.ts';
-import { createProxyChoice, type ProxyOptions } from '../http/proxy.ts';
+import {
+  createAgents,
+  createAuthorities,
+  createProxyChoice,
+  type SystemTrust,
+  type TlsVersion,
+  type ProxyOptions,
+} from '../http/agents.ts';
+import { createAuthorize, createTokens } from './tokens.ts';
+import { createEndpoints, createInsecure, createRegistryTimes, createHosts } from './hosts.ts';
 import { usualRetries } from './throttle.ts';
-import { createTokens } from './tokens.ts';
 
 export type StoredListings = {
   /** Keeps tag lists for later processes. By default they end with this process. */

@@ -1,8 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { createFakeClock, type FakeClock } from '../../../test/support/clock/fake-clock.ts';
-import type { WireAnswer } from '../http/exchange.ts';
-import { HttpFailure } from '../http/failure.ts';
+import { HttpFailure, type WireAnswer } from '../http/exchange.ts';
 import { createThrottle, noRetries, usualRetries, type Throttle } from './throttle.ts';
 
 function create(clock: FakeClock, maxInFlight = 64): Throttle {

@@ -1,8 +1,7 @@
 import { formatDuration, parseDuration } from '../../domain/text/duration.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
 import { errorTextOf, rawErrorTextOf } from './answer.ts';
-import type { WireAnswer } from '../http/exchange.ts';
-import { HttpFailure, readRetryAfter } from '../http/failure.ts';
+import { HttpFailure, readRetryAfter, type WireAnswer } from '../http/exchange.ts';
 import { createSlots } from '../../domain/concurrency.ts';
 
 /** Limits of waiting and retrying before the caller gets an error. */

@@ -1,14 +1,87 @@
+import { parseChallenges, type Challenge, type Scheme, type IsInsecure } from './hosts.ts';
+import type { Login } from './credentials.ts';
+import { cut, HttpFailure, type WireAnswer, type WireRequest } from '../http/exchange.ts';
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../domain/outside/outside.ts';
-import type { WireAnswer, WireRequest } from '../http/exchange.ts';
-import { HttpFailure } from '../http/failure.ts';
 import { createLru } from '../../domain/text/plain-data.ts';
 import { createSingleFlight } from './single-flight.ts';
-import type { Login } from './credentials.ts';
 import { loginRefused, errorTextOf } from './answer.ts';
 import { parseJsonObject, stringOf } from '../../domain/text/json.ts';
 
-export type Tokens = {
+/** Value of the `Authorization` header. */
+export type Authorization = {
+  readonly header: string;
+  /** True if it contains a login or a token for a login. A token for anonymous users is not secret. */
+  readonly isSecret: boolean;
+  /** Call it after a refusal, so that the next request gets a new token. */
+  readonly refused: () => void;
+};
+
+type AuthorizationRequest = {
+  readonly challenge: Challenge;
+  readonly host: string;
+  readonly scheme: Scheme;
+  readonly scopes: readonly string[];
+  readonly login: Login;
+  readonly companions?: Iterable<string>;
+};
+
+/** Answers a challenge. Undefined if no known scheme or login fits. */
+export type Authorize = (request: AuthorizationRequest, signal?: AbortSignal) => Promise<Authorization | undefined>;
+
+/** The challenge to answer: `Bearer` before `Basic`, as in an engine. */
+export function chooseChallenge(field: string | undefined): Challenge | undefined {
+  const challenges = parseChallenges(field ?? '');
+  return (
+    challenges.find(({ scheme, parameters }) => scheme === 'bearer' && parameters.has('realm')) ??
+    challenges.find(({ scheme }) => scheme === 'basic')
+  );
+}
+
+type Rules = {
+  readonly isInsecure: IsInsecure;
+  readonly maySendPlainLogin: IsInsecure;
+  /** Texts of a registry that are safe to show. */
+  readonly showable: (words: string) => string;
+};
+
+export function createAuthorize(tokens: Tokens, { isInsecure, maySendPlainLogin, showable }: Rules): Authorize {
+  return async function authorize(request, signal) {
+    const { challenge, scopes, login, companions = [] } = request;
+    const { credential } = login;
+    if (challenge.scheme === 'basic')
+      return credential?.kind === 'password' ? { header: basic(credential), isSecret: true, refused } : undefined;
+    if (credential?.kind === 'registry-token')
+      return { header: `Bearer ${credential.registryToken}`, isSecret: true, refused };
+    const realm = await realmOf(request, signal);
+    const wanted: TokenRequest = { realm, service: challenge.parameters.get('service'), scopes, login, companions };
+    const token = await tokens.get(wanted, signal);
+    return {
+      header: `Bearer ${token}`,
+      isSecret: credential !== undefined,
+      refused: () => tokens.forget(wanted, token),
+    };
+  };
+
+  /** The realm receives the login, so its connection must be as secure as the registry's. */
+  async function realmOf(request: AuthorizationRequest, signal?: AbortSignal): Promise<URL> {
+    const { challenge, host, scheme, login } = request;
+    const text = challenge.parameters.get('realm') ?? '';
+    const realm = URL.canParse(text) ? new URL(text) : undefined;
+    if (realm?.protocol === 'https:') return realm;
+    const mayBePlain = login.credential === undefined ? isInsecure : maySendPlainLogin;
+    if (realm?.protocol === 'http:' && (scheme === 'http' || (await mayBePlain(realm.host, signal)))) return realm;
+    const why = realm?.protocol === 'http:' ? 'is not encrypted' : 'is not an HTTP URL';
+    throw new HttpFailure('invalid', `the URL of its token server, "${showable(cut(text))}", ${why}`, {
+      host,
+    });
+  }
+}
+
+/** Credentials of the configuration are not cached here. */
+function refused(): void {}
+
+type Tokens = {
   /** Throws a `HttpFailure`: `denied` when the token server refuses the login. */
   readonly get: (request: TokenRequest, signal?: AbortSignal) => Promise<string>;
   /** Drops the token, so that the next `get` requests a new one. Ignored if a newer token is cached. */
@@ -123,7 +196,7 @@ function keyOf({ realm, service, scopes, login }: TokenRequest): string {
 }
 
 /** Parameters of a `Bearer` challenge. */
-export type TokenRequest = {
+type TokenRequest = {
   readonly realm: URL;
   readonly service: string | undefined;
   /** E.g. `repository:library/nginx:pull`. */
@@ -160,7 +233,7 @@ function wireRequest({ realm, service, scopes, login }: TokenRequest): WireReque
 }
 
 /** https://www.rfc-editor.org/rfc/rfc7617.html */
-export function basic({ username, password }: { readonly username: string; readonly password: string }): string {
+function basic({ username, password }: { readonly username: string; readonly password: string }): string {
   return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 }
 

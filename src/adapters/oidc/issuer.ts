@@ -4,11 +4,14 @@ import type { OidcSettings } from '../../domain/settings/http-settings.ts';
 import type { Clock } from '../../domain/outside/outside.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import { printable, quoted } from '../../domain/text/printable.ts';
-import { createAgents } from '../http/agents.ts';
-import { type AuthorityOptions, createAuthorities } from '../http/certificates.ts';
-import { createExchange, createSentSecrets } from '../http/exchange.ts';
-import { HttpFailure } from '../http/failure.ts';
-import { createProxyChoice, type ProxyOptions } from '../http/proxy.ts';
+import {
+  createAgents,
+  createAuthorities,
+  createProxyChoice,
+  type AuthorityOptions,
+  type ProxyOptions,
+} from '../http/agents.ts';
+import { createExchange, createSentSecrets, HttpFailure } from '../http/exchange.ts';
 
 type IssuerParts = {
   readonly settings: Omit<OidcSettings, 'clientSecret'>;

@@ -3,7 +3,7 @@ import { isJsonObject, parseJson, type JsonObject } from '../../domain/text/json
 import type { RunningService } from '../../domain/run/event.ts';
 import { request as requestPlain, type IncomingMessage } from 'node:http';
 import { request as requestTls } from 'node:https';
-import { connectionFaultOf, readRetryAfter, type ConnectionFault } from '../http/failure.ts';
+import { connectionFaultOf, readRetryAfter, type ConnectionFault } from '../http/exchange.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
 import { printable, quoted } from '../../domain/text/printable.ts';

@@ -1,11 +1,9 @@
 import type { EngineInfo } from '../../../domain/outside/engine.ts';
 import { normalisePlatform, type Platform } from '../../../domain/image/platform.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import { capabilitiesOf } from './capabilities.ts';
+import { capabilitiesOf, refusal } from './calls.ts';
 import type { Client, EngineVersion, Call } from '../transport/client.ts';
-import { maxAnswerBytes, readJson, readAnswer } from '../transport/answer.ts';
-import { refusal } from './reads.ts';
-import { fields, text, texts, timeMs } from '../transport/json-fields.ts';
+import { maxAnswerBytes, readJson, readAnswer, fields, text, texts, timeMs } from '../transport/answer.ts';
 import type { JsonObject } from '../../../domain/text/json.ts';
 import { randomBytes } from 'node:crypto';
 import { orAborted } from '../../../domain/concurrency.ts';

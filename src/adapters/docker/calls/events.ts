@@ -1,11 +1,9 @@
 import type { EngineEvent, PastEventsQuery } from '../../../domain/outside/engine.ts';
 import type { Client } from '../transport/client.ts';
-import { jsonLines, longLine } from '../transport/answer.ts';
+import { jsonLines, longLine, fields, text, timeMs } from '../transport/answer.ts';
 import { EngineFailure } from '../transport/request.ts';
-import { read, refusal } from './reads.ts';
+import { read, refusal, capabilitiesOf } from './calls.ts';
 import { readEvent } from './translate.ts';
-import { fields, text, timeMs } from '../transport/json-fields.ts';
-import { capabilitiesOf } from './capabilities.ts';
 
 /** The pauses between attempts: 0.1, 0.2, 0.4 … 10 s. After a stream of at least 10 s they start at 0.1 s again. */
 const firstPauseMs = 100;

@@ -1,12 +1,10 @@
 import { isFailure, type CommandOutcome, type ContainerCommand } from '../../../domain/outside/engine.ts';
-import { changeAndRead, errorOutcome, thrownOutcome } from './changes.ts';
+import { changeAndRead, errorOutcome, thrownOutcome, read, refusal } from './calls.ts';
 import type { Client } from '../transport/client.ts';
 import { containerPath } from './containers.ts';
 import { startDeadline, type EngineResponse } from '../transport/request.ts';
-import { read, refusal } from './reads.ts';
-import { fields, pathSegment, text } from '../transport/json-fields.ts';
+import { fields, pathSegment, text, maxAnswerBytes } from '../transport/answer.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import { maxAnswerBytes } from '../transport/answer.ts';
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Exec */
 export async function runCommand(

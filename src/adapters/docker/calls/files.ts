@@ -3,14 +3,20 @@ import type { FileChange, FileStat } from '../../../domain/container/placed-file
 import { arrayOf, isJsonObject, parseJson } from '../../../domain/text/json.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import { capabilitiesOf } from './capabilities.ts';
-import { megabyte, readAnswer, readBytes, type EngineError } from '../transport/answer.ts';
+import { capabilitiesOf, isNotFound, refusal, unexpectedAnswer, errorOutcome, outcomeOf } from './calls.ts';
+import {
+  megabyte,
+  readAnswer,
+  readBytes,
+  count,
+  fields,
+  isDefined,
+  text,
+  type EngineError,
+} from '../transport/answer.ts';
 import type { Client, Reply } from '../transport/client.ts';
 import type { EngineResponse } from '../transport/request.ts';
-import { count, fields, isDefined, text } from '../transport/json-fields.ts';
-import { isNotFound, refusal, unexpectedAnswer } from './reads.ts';
 import { containerPath } from './containers.ts';
-import { errorOutcome, outcomeOf } from './changes.ts';
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Container/operation/ContainerChanges */
 export async function containerChanges(

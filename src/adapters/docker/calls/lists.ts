@@ -1,10 +1,9 @@
 import { ServiceError } from '../../../domain/text/errors.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import { maxAnswerBytes, megabyte, notJson, readJson } from '../transport/answer.ts';
+import { maxAnswerBytes, megabyte, notJson, readJson, fields, text, texts } from '../transport/answer.ts';
 import type { Client, Query } from '../transport/client.ts';
-import { unexpectedAnswer, refusal } from './reads.ts';
+import { unexpectedAnswer, refusal } from './calls.ts';
 import type { EngineResponse } from '../transport/request.ts';
-import { fields, text, texts } from '../transport/json-fields.ts';
 import { parseJson, type JsonObject } from '../../../domain/text/json.ts';
 
 export type ListRead = {

@@ -2,15 +2,13 @@ import { quoted } from '../../../domain/text/printable.ts';
 import type { Client } from '../transport/client.ts';
 import { engineInfo } from './engine-info.ts';
 import { readList, type ListRead } from './lists.ts';
-import { read, isNotFound, refusal } from './reads.ts';
-import { fields, pathSegment, text, count, texts } from '../transport/json-fields.ts';
+import { read, isNotFound, refusal, capabilitiesOf } from './calls.ts';
+import { fields, pathSegment, text, count, texts, readAnswer } from '../transport/answer.ts';
 import { arrayOf, parseJson, isJsonObject, type JsonObject } from '../../../domain/text/json.ts';
 import { constants } from 'node:os';
 import { cleanPath } from '../../../domain/container/recipe/volumes.ts';
 import type { ContainerRecipe } from '../../../domain/container/container-settings.ts';
 import { journalPrefix } from '../../../domain/image/labels.ts';
-import { readAnswer } from '../transport/answer.ts';
-import { capabilitiesOf } from './capabilities.ts';
 
 /** An inspection in Docker's form, and the reason why it cannot make a successor. */
 type CompletedContainer = { readonly inspected: JsonObject; readonly obstacle: string | undefined };

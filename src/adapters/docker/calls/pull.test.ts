@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { connectedEngine } from '../../../../test/support/engine/connected-engine.ts';
 import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import { refuse, type Answer } from '../../../../test/support/engine/scripted-engine.ts';
-import { createPullProgress } from './pull.ts';
+import { createPullProgress } from './images.ts';
 
 /** Writes lines as Docker does, and ends. */
 const streams =

@@ -13,8 +13,8 @@ import {
   type ImageSummary,
 } from '../../../domain/container/container.ts';
 import { parseDigest } from '../../../domain/image/image-reference.ts';
-import { podmanActions, podmanStates } from './capabilities.ts';
-import { count, fields, text, textMap, texts, timeMs, isTextMap, isTexts } from '../transport/json-fields.ts';
+import { podmanActions, podmanStates } from './calls.ts';
+import { count, fields, text, textMap, texts, timeMs, isTextMap, isTexts } from '../transport/answer.ts';
 import { arrayOf, isJsonObject, type JsonObject } from '../../../domain/text/json.ts';
 import type {
   ContainerConfig,

@@ -12,13 +12,23 @@ import {
 } from '../../../domain/container/swarm-service.ts';
 import { quoted, printable } from '../../../domain/text/printable.ts';
 import type { Client } from '../transport/client.ts';
-import { pathSegment, fields, text, textMap, timeMs, count, texts } from '../transport/json-fields.ts';
+import {
+  pathSegment,
+  fields,
+  text,
+  textMap,
+  timeMs,
+  count,
+  texts,
+  megabyte,
+  notJson,
+  readText,
+} from '../transport/answer.ts';
 import { arrayOf, type JsonObject } from '../../../domain/text/json.ts';
 import { elementsAt, spanAt, sliceOf, type Span } from './raw-spec.ts';
 import { normalisePlatform, type Platform } from '../../../domain/image/platform.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
-import { megabyte, notJson, readText } from '../transport/answer.ts';
-import { get, type Read } from '../calls/reads.ts';
+import { get, type Read } from '../calls/calls.ts';
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Service/operation/ServiceList */
 export async function listServices(client: Client, signal?: AbortSignal): Promise<readonly SwarmService[]> {

@@ -7,15 +7,13 @@ import type {
   CallOutcome,
 } from '../../../domain/outside/engine.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import { readExisting } from '../calls/reads.ts';
+import { readExisting, outcomeOf, change } from '../calls/calls.ts';
 import type { Client } from '../transport/client.ts';
-import { fields, text, pathSegment, textMap } from '../transport/json-fields.ts';
+import { fields, text, pathSegment, textMap, readAnswer } from '../transport/answer.ts';
 import { inspectService, listServices, listNodes, listTasks, servicePath, readRawList } from './services.ts';
 import type { SwarmService } from '../../../domain/container/swarm-service.ts';
 import { withoutSecrets } from '../../../domain/text/hidden-secrets.ts';
-import { outcomeOf, change } from '../calls/changes.ts';
-import { encodeCredentials, secretsOf } from '../calls/pull.ts';
-import { readAnswer } from '../transport/answer.ts';
+import { encodeCredentials, secretsOf } from '../calls/images.ts';
 import { editSpec } from './raw-spec.ts';
 import { fnv64 } from '../../../domain/text/plain-data.ts';
 import { arrayOf } from '../../../domain/text/json.ts';

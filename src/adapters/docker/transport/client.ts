@@ -3,12 +3,11 @@ import { orAborted } from '../../../domain/concurrency.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
-import { maxAnswerBytes, readAnswer, readError, readJson, type EngineError } from './answer.ts';
+import { maxAnswerBytes, readAnswer, readError, readJson, fields, text, type EngineError } from './answer.ts';
 import type { Connection } from './connection.ts';
 import { EngineFailure, sendRequest, type Deadlines, type EngineRequest, type EngineResponse } from './request.ts';
 import type { EngineInfo } from '../../../domain/outside/engine.ts';
 import { supportsApi } from '../../../domain/container/recipe/networks.ts';
-import { fields, text } from './json-fields.ts';
 import { arrayOf } from '../../../domain/text/json.ts';
 
 /** Speaks HTTP with one engine, in the newest version that both sides support. */

@@ -1,7 +1,7 @@
 import * as net from 'node:net';
 import * as tls from 'node:tls';
 import { createSlots } from '../../../domain/concurrency.ts';
-import { readNetworkError } from '../../http/failure.ts';
+import { readNetworkError } from '../../http/exchange.ts';
 import { Refused } from '../service/exchange.ts';
 import {
   acknowledgement,

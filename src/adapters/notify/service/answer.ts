@@ -1,6 +1,6 @@
 import type { SendFailure } from '../../../domain/notification/message.ts';
 import { Refused, type HttpAnswer } from './exchange.ts';
-import { readRetryAfter } from '../../http/failure.ts';
+import { readRetryAfter } from '../../http/exchange.ts';
 import { objectOf, parseJson } from '../../../domain/text/json.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { withoutSecrets } from '../../../domain/text/hidden-secrets.ts';

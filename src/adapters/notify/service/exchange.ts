@@ -1,8 +1,8 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { SecureContext } from 'node:tls';
-import { readNetworkError } from '../../http/failure.ts';
-import { proxyAuthorization, createTunnelAgent } from '../../http/proxy.ts';
+import { readNetworkError } from '../../http/exchange.ts';
+import { proxyAuthorization, createTunnelAgent } from '../../http/agents.ts';
 import type { SendFailure } from '../../../domain/notification/message.ts';
 
 export type HttpRequest = {

@@ -5,7 +5,7 @@ import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import XOAuth2 from 'nodemailer/lib/xoauth2';
 import { Refused } from '../service/exchange.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import { readNetworkError } from '../../http/failure.ts';
+import { readNetworkError } from '../../http/exchange.ts';
 
 export type MailServer = {
   readonly host: string;
