@@ -14,35 +14,33 @@ const introduction = `# Notifications
 
 <!-- Written by scripts/docs.mjs from src/adapters/notify/services/: change it there. -->
 
-A target is a URL in the form of Shoutrrr, which Watchtower uses too. Take its form from the [services](#services) below, and try it:
+A target is a URL as in Shoutrrr, which Watchtower uses too. Find its form under [services](#services), and try it:
 
     upkeep notify test --notification-url discord://tkn-A1b2C3d4E5f6_G7@123456789012345678
 
-In \`compose.yaml\`, set it as \`UPKEEP_NOTIFICATION_URL\` under \`environment\`; then \`docker exec upkeep upkeep notify test\` tries it.
-
-The test shows the answers of the services. \`upkeep notify preview\` shows the messages of a simulated run, \`upkeep notify list\` the targets and waiting messages.
+In \`compose.yaml\`, set \`UPKEEP_NOTIFICATION_URL\` under \`environment\`, and run \`docker exec upkeep upkeep notify test\`. The test shows the answers of the services, \`upkeep notify preview\` the messages of a simulated run, \`upkeep notify list\` the targets and waiting messages.
 
 ## When messages are sent
 
 - A failure is sent at once, and again after a day. Anything else, such as an available update, is sent once.
-- With \`--notification-quiet-hours 22:00-07:00\`, all but failures wait until the end of that time; with \`--notification-digest 08:00\` until that time of day. They are then sent as one message. Times are those of \`--timezone\` or \`TZ\`.
-- A message that could not be sent is tried again for three days, in order. Set \`--state-dir\` to keep waiting messages over a restart; without it, Upkeep tries to send them for five seconds when it ends.
+- \`--notification-quiet-hours 22:00-07:00\` holds all but failures back until 07:00, \`--notification-digest 08:00\` until 08:00, and then sends one message. Times are in the zone of \`--timezone\` or \`TZ\`.
+- A message that could not be sent is tried again for three days, in order. With \`--state-dir\`, waiting messages survive a restart.
 - The label \`upkeep.notify=ops\` sends messages about a container to the target \`ops=discord://…\` only, \`upkeep.notify=off\` to none.
-- The outcome is in the title: \`nas: web failed and was rolled back\`, with the name of the host. A failed version comes with its last log lines. Services that have priorities get a high one for a failure, and a low one if nothing has changed, unless the URL sets one.
+- The title has the host and the outcome: \`nas: web failed and was rolled back\`. A failed version comes with its last log lines. Unless the URL sets a priority, failures get a high one, and messages without a change a low one.
 
 Your own wording: [templates](notification-templates.md). All options: [configuration](configuration.md#notifications). Messages in the log: [operations](operations.md#notifications).
 
 ## URLs
 
-- Separate several targets by white space or commas, or repeat the option. To keep secrets out of the environment, give the path of a file: one target a line; a line that begins with \`#\` is a comment.
+- Separate several targets by spaces or commas, or repeat the option. To keep secrets out of the environment, give the path of a file with one target a line; \`#\` begins a comment.
 - \`ops=discord://…\` names a target. The default name is the service: \`discord\`, \`discord-2\`.
 - In user names, passwords and tokens write \`/\` as \`%2F\`, \`#\` as \`%23\`, \`?\` as \`%3F\`, \`%\` as \`%25\`, a space as \`%20\`. In a value of the query, a comma before a URL is \`%2C\`, and \`+\` is a space.
-- Keys, the names before \`=\` in the query, may be in any case. An unknown key, or a value that cannot be read, causes a warning. Only an error in a key for a recipient, a login or the encryption makes the URL invalid.
-- A value in parentheses is the default. A key after "also" means what its name says. \`title\` sets the title or first line, \`disabletls=yes\` uses plain http, and \`skiptlsverify\`, \`insecureskipverify\` or \`disabletlsverification=yes\` accepts any certificate. Give a picture or an icon as its address. Lists are separated by commas. Colours: \`ffc441\`, \`0xffc441\`, \`%23ffc441\`, \`good\`, \`warning\`, \`danger\`, or a CSS name such as \`red\`.
+- Keys, the names before \`=\` in the query, may be in any case. An unknown key or an invalid value causes a warning; only an error in a recipient, a login or the encryption makes the URL invalid.
+- Below, a value in parentheses is the default, and a key after "also" does what its name says: \`title\` sets the title or first line, \`disabletls=yes\` uses plain http, \`skiptlsverify\`, \`insecureskipverify\` and \`disabletlsverification=yes\` accept any certificate. Give a picture or an icon as its address. Colours: \`ffc441\`, \`0xffc441\`, \`%23ffc441\`, \`good\`, \`warning\`, \`danger\`, or a CSS name such as \`red\`.
 - Webhook addresses (\`https://…\`) of Discord, Slack, Teams and Google Chat work unchanged; any other \`https://\` address gets the plain text.
 - Upkeep never logs a URL, token or password.
 
-An attempt may take 10 seconds. HTTP uses \`HTTP_PROXY\`, \`HTTPS_PROXY\` and \`NO_PROXY\`, and follows redirects within the same host only. A long text is split into at most ten messages (three for SMS). Names and log lines in Upkeep's own text have no formatting and mention nobody; the text of your own template is sent as it is.`;
+An attempt may take 10 seconds. HTTP uses \`HTTP_PROXY\`, \`HTTPS_PROXY\` and \`NO_PROXY\`, and follows redirects within the same host only. A long text is split into at most ten messages (three for SMS). Names and log lines are sent without formatting and mention nobody; the text of your own template is sent as it is.`;
 
 function overview(): string {
   const links = [...services, homeAssistant].map(({ title }) => `[${title}](#${anchor(title)})`);
@@ -99,7 +97,7 @@ const homeAssistant: Described = {
 
 const webhookSchema = `## The body of a signed webhook
 
-A repeated message has the same \`webhook-id\`. \`webhook-timestamp\` is in Unix seconds: refuse a difference of more than five minutes. \`webhook-signature\` follows [Standard Webhooks](https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md): for each secret \`v1,\` and the base64 of HMAC-SHA256 over \`ID.TIMESTAMP.BODY\`, separated by spaces. The key of a \`whsec_\` secret is its decoded base64. \`x-hub-signature-256\` is \`sha256=\` and the hexadecimal HMAC-SHA256 over the body alone, with the first secret. After the answer 410, a message is not sent again.
+The headers follow [Standard Webhooks](https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md). A repeated message has the same \`webhook-id\`. \`webhook-timestamp\` is in Unix seconds: refuse a difference of more than five minutes. \`webhook-signature\` has, for each secret, \`v1,\` and the base64 of HMAC-SHA256 over \`ID.TIMESTAMP.BODY\`, separated by spaces; the key of a \`whsec_\` secret is its decoded base64. \`x-hub-signature-256\` is \`sha256=\` and the hexadecimal HMAC-SHA256 over the body alone, with the first secret. A message that is answered with 410 is not sent again.
 
 \`\`\`json
 {

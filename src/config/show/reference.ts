@@ -36,21 +36,21 @@ function introduction(): string {
 
 <!-- Written by scripts/docs.mjs from src/config/table/ and src/domain/settings/table/: change it there. -->
 
-Set an option as a flag, or as a variable: \`--scope nas\` is \`UPKEEP_SCOPE=nas\`, or \`WATCHTOWER_SCOPE=nas\` as in Watchtower. Further names of a variable are listed beside its option. In \`compose.yaml\`, write variables under \`environment\`. A flag counts before a variable, \`UPKEEP_*\` before \`WATCHTOWER_*\`, and an empty variable does not count. The default is in parentheses before the colon; without one, an option is off or empty. A command in parentheses at the end is the only one with the option. These are flags only: ${flagOnly.map((option) => code(`--${option.flag}`)).join(', ')}.
+Set an option as a flag or as a variable: \`--scope nas\` is \`UPKEEP_SCOPE=nas\`, or \`WATCHTOWER_SCOPE=nas\` as in Watchtower. In \`compose.yaml\`, write variables under \`environment\`. A flag overrides a variable, \`UPKEEP_*\` overrides \`WATCHTOWER_*\`, and an empty variable does not count. Before the colon are other names of the variable and, in parentheses, the default; without one, an option is off or empty. A command in parentheses at the end is the only one with the option. Flags without a variable: ${flagOnly.map((option) => code(`--${option.flag}`)).join(', ')}.
 
 - **Yes or no:** \`true\`, \`t\`, \`1\`, \`yes\`, \`on\`, \`false\`, \`f\`, \`0\`, \`no\`, \`off\`, in any case. As flags: \`--cleanup\`, \`--cleanup=false\`, \`--no-cleanup\`.
 - **Durations:** \`300ms\`, \`1.5s\`, \`1m30s\`, \`2h\`, \`3d\`, \`1w\`. A plain number means seconds.
 - **Lists:** separate items by commas or spaces, or repeat the flag.
 - **Quotation marks** around a whole value are dropped, because compose passes them on (\`- UPKEEP_SCOPE="nas"\`). Around a secret this causes a warning; in a template they stay.
 
-Upkeep does not start with an invalid value, and names every one. It warns about unknown \`UPKEEP_*\` and \`WATCHTOWER_*\` variables. \`upkeep COMMAND --help\` lists the options of a command, \`upkeep config --changed\` those that you have set. *Watched* containers are those that Upkeep checks and updates. The *engine* is Docker or Podman.`;
+Upkeep does not start with an invalid value, and warns about unknown variables. \`upkeep COMMAND --help\` lists the options of a command, \`upkeep config --changed\` those that you have set. Upkeep checks and updates *watched* containers. The *engine* is Docker or Podman.`;
 }
 
 const labelIntroduction = `## Labels of containers
 
-A label sets an option for one container: \`${ownPrefix}enable=false\`. Watchtower's prefix \`${dropInPrefix}\` works too; \`${ownPrefix}\` counts first. Values are written as for options, lists with commas.
+A label sets an option for one container. Watchtower's prefix \`${dropInPrefix}\` works too; \`${ownPrefix}\` counts first. Write values as for options, lists with commas.
 
-Upkeep ignores an unknown label or an invalid value, with a warning, except for labels that restrain updates: an invalid \`enable\` counts as false, an invalid \`monitor-only\` or \`no-pull\` as true (an empty one as false), and with an invalid \`window\`, \`cooldown-delay\`, \`policy\`, \`tag-include\`, \`tag-exclude\`, \`approve\`, \`verify\` or \`verify-annotation\` the container is not updated. Of the labels in an image, only [a safe subset](security.md#labels-of-images) counts.`;
+Upkeep ignores an unknown label or an invalid value, with a warning, except for labels that restrain updates: an invalid \`enable\` counts as false, an invalid \`monitor-only\` or \`no-pull\` as true (an empty one as false), and with an invalid \`window\`, \`cooldown-delay\`, \`policy\`, \`tag-include\`, \`tag-exclude\`, \`approve\`, \`verify\`, \`verify-annotation\`, \`data\` or \`no-restart\` the container is not updated. Of the labels in an image, only [a safe subset](security.md#labels-of-images) counts.`;
 
 const exitCodes = `## Exit codes
 
@@ -60,7 +60,7 @@ ${table(
     ['0', 'Done'],
     [
       '1',
-      'A container failed or was rolled back; the engine or the service cannot be used; a service cannot start with a value; or the output cannot be written',
+      'A container failed or was rolled back; the engine or the service cannot be used; or the output cannot be written',
     ],
     ['2', 'Wrong command line, or a wrong value of an option or variable'],
     ['3', 'Nothing failed, but something could not be checked or rolled back, or a repair is pending'],

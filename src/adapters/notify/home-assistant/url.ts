@@ -26,7 +26,7 @@ export const homeAssistantParameters = {
   prefix: text('discovery prefix of Home Assistant', { fallback: 'homeassistant' }),
   base: text('first level of our own topics', { fallback: 'upkeep' }),
   node: text(
-    'name of this Upkeep in topics and ids. Default: an id in the folder of `--state-dir`; without a folder the names of the engine and of the own container, or the host name outside of a container',
+    'name of this Upkeep in topics and ids; by default an id in the folder of `--state-dir`, else the names of engine and own container, or the host name outside of a container',
   ),
   install: essential(flag('buttons may update containers', false)),
   disabletlsverification: essential(flag('accept any certificate', false)),
