@@ -17,8 +17,10 @@ const { UPKEEP_ROUNDS: rounds = '200', UPKEEP_SEED: seed = '1', UPKEEP_FAKETIME:
 const major = isPodman ? 0 : Number(/^docker-(\d+)/.exec(process.env['LAB_ENGINE'] ?? '')?.[1] ?? 20);
 
 const words = shape.split('\n');
+/** People also meet an update that copies data, if its shape is named. */
+const others = [...shapes, ...moreShapes, ...(letter === 'M' && shape !== '' ? dataShapes : [])];
 const scope = {
-  shapes: (/^Q|^Z-sync/.test(letter) ? dataShapes : [...shapes, ...moreShapes])
+  shapes: (/^Q|^Z-sync/.test(letter) ? dataShapes : others)
     .filter(({ since = 0 }) => since <= major)
     .filter(({ name }) => words.some((each) => name.includes(each))),
   reportFile: UPKEEP_REPORT,

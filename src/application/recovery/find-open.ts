@@ -50,8 +50,12 @@ export type Found = {
   readonly left: readonly { readonly name: string; readonly reason: string; readonly isUnsealed?: true }[];
   /** See `RemainsVerdict`. */
   readonly stray: readonly TransactionMark[];
+  readonly strayHelpers: readonly StrayHelper[];
   readonly images: readonly ImageSummary[];
 };
+
+/** The mark of a helper whose update has no other remains. Without a container, only the mark is left. */
+type StrayHelper = ReturnType<typeof helperMarksOf>[number] & { readonly container: ContainerSummary | undefined };
 
 type FindOrder = {
   /** Names whose journals are trusted without the seal of our key. */
@@ -92,15 +96,36 @@ export async function findOpen(
     ({ helperId, transactionKey, seal }) =>
       outside.seal === undefined || outside.seal.verify(`helper-${helperId}.${transactionKey}`, seal),
   );
+  const found = open.map((transaction) => foundFrom(transaction, orders, helpers));
+  // A transaction has its marks until its helpers are removed.
+  const marked = transactionMarksOf(images).filter(({ tag }) => !stray.some((mark) => mark.tag === tag));
+  const present = [...carriers.map(({ journal }) => journal.transaction), ...othersKeys, ...found.map(({ id }) => id)];
+  const isOver = (mark: Pick<TransactionMark, 'transactionKey'>) =>
+    !present.some((transaction) => isMarkOf(mark, transaction)) &&
+    !marked.some(({ transactionKey }) => transactionKey === mark.transactionKey);
+  const proven = new Set(helperMarksOf(images).map(({ helperId }) => helperId));
+  const unprovenHelpers = containers.filter(
+    ({ id, labels }) =>
+      labels[dataOrderLabel] !== undefined && !proven.has(id) && !present.includes(labels[dataOfLabel] ?? ''),
+  );
   return {
-    open: open.map((transaction) => foundFrom(transaction, orders, helpers)),
+    open: found,
     left: [
       ...suspects.foreign.map((name) => ({ name, reason: 'carries a journal that this version cannot read' })),
       ...broken,
       ...unsealedOnes.map(describeUnsealed),
       ...left.filter(({ name }) => !isOfOthers(name)),
+      ...unprovenHelpers.map(({ name }) => ({
+        name,
+        reason: 'has the label of a helper that copies data, but nothing shows that Upkeep made it',
+      })),
     ],
     stray,
+    strayHelpers: helpers.filter(isOver).flatMap((mark): readonly StrayHelper[] => {
+      const container = containers.find(({ id }) => id === mark.helperId);
+      const isOfData = container === undefined || container.labels[dataOrderLabel] !== undefined;
+      return isOfData ? [{ ...mark, container }] : [];
+    }),
     images,
   };
 }

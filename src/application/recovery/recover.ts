@@ -1,6 +1,6 @@
 import { readOwnWays, objectErrorOrThrow } from '../engine/listing.ts';
 import type { RecoveredTransaction, RecoveryReport } from '../../domain/run/event.ts';
-import { restartPolicyOf, type ContainerSummary } from '../../domain/container/container.ts';
+import { isAlive, restartPolicyOf, type ContainerSummary } from '../../domain/container/container.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
 import { imageLabelsIn, indexImages } from '../../domain/container/lookup.ts';
@@ -31,6 +31,8 @@ import type { OwnWays, OwnWay } from '../../domain/self-update/own-ways.ts';
 import type { StepContext } from '../transaction/create-successor.ts';
 import type { BackgroundRepairs, RepairResult } from './background-repairs.ts';
 import { policyWhileUnproven, samePolicy, noRestart } from '../../domain/transaction/member.ts';
+import { dataOfLabel, dataVolumeNames } from '../../domain/transaction/data-helper.ts';
+import { isFailure } from '../../domain/outside/engine.ts';
 import { describeError } from '../../domain/text/errors.ts';
 import { followedTag } from '../transaction/facts.ts';
 import type { MemberFacts } from '../../domain/transaction/facts.ts';
@@ -164,24 +166,29 @@ export async function recoverTransactions(
   const left = isHelper
     ? []
     : [...found.left, ...unprovenAmong({ containers: listed, marked, imageLabelsOf, seal: outside.seal })];
-  const transactions = [...left.map(leftAlone), ...attended.flat()].map((one) =>
-    withRecipients(one, listed, imageLabelsOf),
-  );
+  const helpersLeft: RecoveredTransaction[] = [];
   if (own !== undefined && !isHelper)
     await concludeHelpers(outside, own, helpers, { open: found.open, containers, imageLabelsOf, awaited });
   if (!isHelper) {
-    const isOfUpdateHere = (mark: TransactionMark) =>
+    const isOfUpdateHere = (mark: Pick<TransactionMark, 'transactionKey'>) =>
       [...outside.instance.transactions].some((id) => isMarkOf(mark, id));
     const readAgain = async () => {
       const again = await outside.engine.listContainers({}, signal);
-      const { stray } = await findOpen(outside, withoutKept(again), { unsealed });
-      return stray.filter((mark) => !isOfUpdateHere(mark));
+      const { stray, strayHelpers } = await findOpen(outside, withoutKept(again), { unsealed });
+      return {
+        marks: stray.filter((mark) => !isOfUpdateHere(mark)),
+        helpers: strayHelpers.filter((mark) => !isOfUpdateHere(mark)),
+      };
     };
-    const { stray: marks } = found;
-    await settleStrayMarks(outside, { marks, readAgain, liveRestore: info.liveRestore }, signal);
+    const { stray: marks, strayHelpers } = found;
+    const stray = { marks, helpers: strayHelpers, readAgain, liveRestore: info.liveRestore };
+    helpersLeft.push(...(await settleStray(outside, stray, signal)));
     const isKeeping = containers.length < listed.length || marked.size > 0;
     if (isKeeping) await removeOverdue(outside, settings, signal);
   }
+  const transactions = [...left.map(leftAlone), ...attended.flat(), ...helpersLeft].map((one) =>
+    withRecipients(one, listed, imageLabelsOf),
+  );
   return awaitsHelper ? { transactions, awaitsHelper } : { transactions };
 }
 
@@ -221,31 +228,77 @@ function isOurs({ id, members }: FoundTransaction, own: ContainerSummary | undef
   );
 }
 
-type Stray = {
-  readonly marks: readonly TransactionMark[];
-  /** Reads again, after the pause, which marks are stray. */
-  readonly readAgain: () => Promise<readonly TransactionMark[]>;
+type StrayRemains = { readonly marks: readonly TransactionMark[]; readonly helpers: Found['strayHelpers'] };
+
+type Stray = StrayRemains & {
+  /** Reads again, after the pause, what is stray. */
+  readonly readAgain: () => Promise<StrayRemains>;
   readonly liveRestore: boolean;
 };
 
 /**
  * Removes marks without any other remains: the update died before it had created a container, or a person has removed
  * the successor. The tag and the policy that the update had changed are restored. A mark that another instance has just
- * set stays.
+ * set stays. Then removes helpers that copied data for such an update, and returns those that are left.
  */
-async function settleStrayMarks(outside: Outside, stray: Stray, signal?: AbortSignal): Promise<void> {
-  if (stray.marks.length === 0) return;
+async function settleStray(
+  outside: Outside,
+  stray: Stray,
+  signal?: AbortSignal,
+): Promise<readonly RecoveredTransaction[]> {
+  if (stray.marks.length === 0 && stray.helpers.length === 0) return [];
+  const left: RecoveredTransaction[] = [];
   try {
     await outside.clock.sleep(strayAfterMs, signal);
-    const before = new Set(stray.marks.map(({ tag }) => tag));
+    const before = new Set([...stray.marks, ...stray.helpers].map(({ tag }) => tag));
     const readAtMs = outside.clock.monotonicMs();
-    for (const mark of await stray.readAgain()) {
+    const again = await stray.readAgain();
+    for (const mark of again.marks) {
       if (!before.has(mark.tag) || signal?.aborted) continue;
       await settle(outside, mark, { ...stray, untilMs: readAtMs + settleWithinMs });
+    }
+    for (const helper of again.helpers) {
+      if (!before.has(helper.tag) || signal?.aborted) continue;
+      const reason = await removeStrayHelper(outside, helper);
+      if (reason !== undefined && helper.container !== undefined)
+        left.push({ containers: [helper.container.name], result: 'left', reason, isPending: true });
     }
   } catch (error) {
     if (!signal?.aborted) outside.log.warn('Marks of interrupted updates stay', { error: describeError(error) });
   }
+  return left;
+}
+
+/**
+ * Removes a helper of data, its mark and the reserve of its update. A copy stays: it may be all that is left of the
+ * data. A helper that runs is left to its end, because a restore must not be interrupted. Resolves to the reason if
+ * it stays.
+ */
+async function removeStrayHelper(
+  outside: Outside,
+  { helperId, tag, container, ...mark }: Found['strayHelpers'][number],
+): Promise<string | undefined> {
+  const { engine, log } = outside;
+  const current = container && (await engine.inspectContainer(helperId));
+  if (current !== undefined && isAlive(current.state.status))
+    return 'repair pending: this helper of an update still copies data, and is removed when it has ended';
+  const removed = current && (await engine.removeContainer(helperId));
+  if (removed !== undefined && isFailure(removed)) return `repair pending: it cannot be removed: ${removed.message}`;
+  await untag(outside, tag);
+  const copies: string[] = [];
+  for (const { name, labels } of await engine.listVolumes(dataOfLabel)) {
+    const transaction = labels[dataOfLabel] ?? '';
+    const leader = name.slice(0, -mark.transactionKey.length - 1).replace(/^upkeep-[a-z]+-/, '');
+    const names = dataVolumeNames({ leader, transaction });
+    if (!isMarkOf(mark, transaction)) continue;
+    if (name === names.reserve) await engine.removeVolume(name);
+    if (name === names.copy) copies.push(name);
+  }
+  log.info('A helper that copied data for an interrupted update was removed', {
+    ...(container && { container: container.name }),
+    ...(copies.length > 0 && { copies }),
+  });
+  return undefined;
 }
 
 type Settling = Pick<Stray, 'liveRestore'> & {

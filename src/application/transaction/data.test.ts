@@ -194,3 +194,77 @@ describe('an update that copies data', () => {
     expect(Object.keys(volumes).some((name) => name.startsWith('upkeep-data-'))).toBe(isCopyLeft);
   });
 });
+
+describe('a helper that an update left behind', () => {
+  /** The updater dies when a helper of this role has started, and a person removes all else of the update. */
+  async function leaveHelper(role: 'measure' | 'save' | 'restore'): Promise<SandboxScene> {
+    const scene = await setScene(bad);
+    const started: PlannedFault = {
+      at: ({ kind, target }) => kind === 'startContainer' && target === `web.upkeep-${role}`,
+      fault: { kind: 'crash', when: 'after' },
+    };
+    const { outside, connection } = scene.startProcess(scene.sandbox.connect({ faults: [started] }));
+    const request = { trigger: 'command', images: [], containers: [] } as const;
+    await scene.clock.run(() => createApplication(outside, settings).update(request)).catch(() => undefined);
+    connection.crash();
+    const { control } = scene.sandbox;
+    for (const name of Object.keys(control.snapshot().containers))
+      if (name !== `web.upkeep-${role}` && !(role === 'measure' && name === 'web')) control.removeContainer(name);
+    return scene;
+  }
+  const tagsOf = async ({ sandbox }: SandboxScene) =>
+    (await sandbox.engine.listImages()).flatMap(({ tags }) => tags).filter((tag) => tag.includes('upkeep-open:'));
+  const minute = (scene: SandboxScene) => scene.clock.run(() => scene.clock.sleep(60_000));
+
+  test.each(['measure', 'save', 'restore'] as const)('by a prune during "%s" is removed, and no copy', async (role) => {
+    const scene = await leaveHelper(role);
+    await minute(scene);
+    expect(await recover(scene)).toMatchObject({ transactions: [] });
+    const { names, volumes } = worldOf(scene);
+    expect(names).toEqual(role === 'measure' ? ['web'] : []);
+    expect(Object.keys(volumes).map((name) => name.replace(/-[0-9a-f]{16}$/, ''))).toEqual(
+      role === 'measure' ? ['kept'] : ['kept', 'upkeep-data-web'],
+    );
+    expect(await tagsOf(scene)).toEqual([]);
+    const again = scene.startProcess();
+    await scene.clock.run(() => recoverTransactions(again.outside, settings));
+    expect(again.connection.calls).toEqual([]);
+  });
+
+  test('stays as long as it copies, and is told', async () => {
+    const scene = await leaveHelper('restore');
+    // The recovery waits before it removes anything, and the helper is started again meanwhile.
+    const life = scene.startProcess();
+    const recovering = scene.clock.run(() => recoverTransactions(life.outside, settings));
+    const restarted = scene.clock.run(async () => {
+      await scene.clock.sleep(1900);
+      scene.sandbox.control.startContainer('web.upkeep-restore');
+    });
+    const [{ transactions }] = await Promise.all([recovering, restarted]);
+    expect(transactions).toMatchObject([
+      {
+        containers: ['web.upkeep-restore'],
+        result: 'left',
+        isPending: true,
+        reason: expect.stringMatching(/^repair pending: /),
+      },
+    ]);
+    expect(worldOf(scene).names).toEqual(['web.upkeep-restore']);
+    await minute(scene);
+    expect(await recover(scene)).toMatchObject({ transactions: [] });
+    expect(worldOf(scene).names).toEqual([]);
+  });
+
+  test('is told and left, if only its labels claim it', async () => {
+    const scene = await leaveHelper('measure');
+    const { control, engine } = scene.sandbox;
+    const labels = (await engine.inspectContainer('web.upkeep-measure'))?.settings.Config.Labels ?? {};
+    control.removeContainer('web.upkeep-measure');
+    control.addContainer('web.upkeep-save', { Image: 'upkeep-tools:1', Labels: labels });
+    expect(await recover(scene)).toMatchObject({
+      transactions: [{ containers: ['web.upkeep-save'], result: 'left', looksAlike: true }],
+    });
+    expect(worldOf(scene).names).toEqual(['web', 'web.upkeep-save']);
+    expect(await tagsOf(scene)).toEqual([]);
+  });
+});

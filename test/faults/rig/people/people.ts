@@ -183,12 +183,15 @@ export function wrongInAnyCase({ done, now, name, oldId }: AfterStory, report: s
   const family = (all: readonly Resident[]) => all.filter((one) => rootOf(one.name) === name);
   const runs = family(now).filter(({ running }) => running);
   if (runs.length > 1) faults.push(`${runs.map((one) => `"${one.name}"`).join(' and ')} run`);
-  if (family(done).length > 0 && family(now).length === 0) faults.push('nothing of it is left');
+  // A prune may take a stopped container and its successor, and leave the helper that runs.
+  const isHelper = (one: Resident) => /\.upkeep-(?:measure|save|restore)$/.test(one.name);
+  if (!family(done).every(isHelper) && family(now).length === 0) faults.push('nothing of it is left');
+  // An update with data that waits for a person is told with the command that ends it, and keeps its helpers until then.
+  const waits = report.includes(`upkeep recover ${name}`);
   for (const one of family(now)) {
     if (one.name === name || one.name.includes('.upkeep-kept-') || !one.name.includes('.upkeep-')) continue;
-    // A helper that copied data has ended. The next update of its container replaces it.
-    if (!one.running && /\.upkeep-(?:measure|save|restore)$/.test(one.name)) continue;
-    if (one.id !== oldId || !/left|"failed"/i.test(report)) faults.push(`"${one.name}" is left over, and not told of`);
+    const isTold = isHelper(one) ? waits : one.id === oldId && (waits || /left/i.test(report));
+    if (!isTold) faults.push(`"${one.name}" is left over, and not told of`);
   }
   return faults;
 }
