@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { describeState } from '../src/interfaces/dashboard/state/display/describe-state.ts';
 import { waiting } from '../src/interfaces/dashboard/state/containers/container-store.ts';
@@ -138,3 +138,22 @@ test.each([
   [2, 'updated', '2 updated'],
   [3, 'update failed', '3 updates failed'],
 ])('%i of "%s" are "%s"', (count, word, said) => expect(words.counted(count, word)).toBe(said));
+
+/** `10 s`, `5 min`, or a unit behind a value in a text of the program. */
+const otherUnit = /[\d}][ \u00A0](?:s|ms|min|h|d)(?![\w\p{L}-])|\} (?:seconds|minutes|hours|days)\b/u;
+
+test.each([
+  ['src', /(?<!\.test)\.ts$/],
+  ['docs', /^(?!decisions|benchmarks|dependencies).*\.md$/],
+])('every duration in %s is written as 4.9s, 12m or 3d', (folder, isRead) => {
+  const root = new URL(`../${folder}`, import.meta.url).pathname;
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((path) => isRead.test(path));
+  expect(files.length).toBeGreaterThan(20);
+  const found = files.flatMap((path) =>
+    readFileSync(`${root}/${path}`, 'utf8')
+      .split('\n')
+      .filter((line) => !/^\s*(?:\/\/|\/?\*)/.test(line) && otherUnit.test(line))
+      .map((line) => `${path}: ${line.trim()}`),
+  );
+  expect(found).toEqual([]);
+});

@@ -166,7 +166,7 @@ describe('find()', () => {
     ],
     ['says nothing to read', ['echo secret stuff'], /^docker-credential-broken gave an answer that cannot be read$/],
     ['says too much', ['yes | head -c 100000'], /^docker-credential-broken wrote more than 65536 bytes$/],
-    ['hangs', ['sleep 60'], /^docker-credential-broken did not answer within 0.2 s$/, 200],
+    ['hangs', ['sleep 60'], /^docker-credential-broken did not answer within 200ms$/, 200],
   ])('goes on as anyone when the helper %s, and remembers why', async (_, lines, why, helperDeadlineMs) => {
     if (lines.length > 0) helper('broken', ...lines);
     const credentials = create(

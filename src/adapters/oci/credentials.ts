@@ -4,6 +4,7 @@ import { createLru } from '../../domain/text/plain-data.ts';
 import { createSingleFlight, cachedFor } from './single-flight.ts';
 import { objectOf, parseJsonObject, stringOf, type JsonObject } from '../../domain/text/json.ts';
 import { readFile, stat } from 'node:fs/promises';
+import { formatDuration } from '../../domain/text/duration.ts';
 import { codeOf } from '../../domain/text/errors.ts';
 import { HttpFailure, cut } from '../http/exchange.ts';
 import { execFile } from 'node:child_process';
@@ -409,7 +410,7 @@ function readAnswer(stdout: string, program: string): HelperAnswer {
 function whyOf(error: Error & { code?: unknown; killed?: boolean }, output: string, deadlineMs: number): string {
   if (error.code === 'ENOENT') return 'is not installed here';
   if (error.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return `wrote more than ${maxOutputBytes} bytes`;
-  if (error.killed === true) return `did not answer within ${deadlineMs / 1000} s`;
+  if (error.killed === true) return `did not answer within ${formatDuration(deadlineMs)}`;
   // Helpers write their errors as plain text to the output. An object there may contain the secret.
   const said = parseJsonObject(output) === undefined ? cut(output) : '';
   return `failed: ${said || String(error.code)}`;

@@ -1,3 +1,4 @@
+import { formatDuration } from '../../domain/text/duration.ts';
 import type { Engine } from '../../domain/outside/outside.ts';
 import type { EngineEvent } from '../../domain/outside/engine.ts';
 import { describe, expect, test } from 'vitest';
@@ -102,7 +103,7 @@ describe('passHealthCheck()', () => {
       { healthcheck: { Test: ['CMD', 'true'], Interval: second, Timeout: second, Retries: 2 }, labels },
     );
     expect(tookMs).toBe(expectedMs);
-    const reason = `it did not become healthy within ${expectedMs / 1000} s, and is unhealthy: no route\\nto db`;
+    const reason = `it did not become healthy within ${formatDuration(expectedMs)}, and is unhealthy: no route\\nto db`;
     expect(verdict).toEqual({ kind: 'failed', reason, ownFault: true, wasRunningAtFirst: true });
   });
 
@@ -132,20 +133,20 @@ describe('passHealthCheck()', () => {
   });
 
   test.each([
-    ['http://:80/up?key=hunter2', {}, 'http://:80/up did not pass within 70 s: nobody listens on the port'],
+    ['http://:80/up?key=hunter2', {}, 'http://:80/up did not pass within 1m10s: nobody listens on the port'],
     [
       'http://:80/up',
       { listens: [{ port: 80, status: 503 }] },
-      'http://:80/up did not pass within 70 s: it answered with status 503',
+      'http://:80/up did not pass within 1m10s: it answered with status 503',
     ],
-    ['http://:80/', { listens: [{ port: 80 }] }, 'http://:80/ did not pass within 7'],
-    ['tcp://:81', { listens: [{ port: 80 }] }, 'tcp://:81 did not pass within 70 s: nobody listens'],
+    ['http://:80/', { listens: [{ port: 80 }] }, 'http://:80/ did not pass within 1m1'],
+    ['tcp://:81', { listens: [{ port: 80 }] }, 'tcp://:81 did not pass within 1m10s: nobody listens'],
     [
       'exec:ask --password hunter2',
       { commands: { 'ask --password hunter2': { exitCode: 2, output: 'not\nyet' } } },
-      'exec did not pass within 70 s: the command ended with code 2 (not',
+      'exec did not pass within 1m10s: the command ended with code 2 (not',
     ],
-    ['exec:ask', { shellless: true }, 'exec did not pass within 70 s: the command ended with code 126'],
+    ['exec:ask', { shellless: true }, 'exec did not pass within 1m10s: the command ended with code 126'],
   ])('fails one whose probe %s does not pass, and says why', async (text, behaviour, reason) => {
     const { verdict, tookMs } = await awaitHealth(behaviour, { labels: probe(text) });
     expect(verdict).toMatchObject({ kind: 'failed', ownFault: true, wasRunningAtFirst: true });

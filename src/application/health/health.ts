@@ -1,3 +1,4 @@
+import { formatDuration } from '../../domain/text/duration.ts';
 import { removesItself } from '../../domain/transaction/journal.ts';
 import { isAlive, type Container } from '../../domain/container/container.ts';
 import type { ContainerSettings, Healthcheck } from '../../domain/container/container-settings.ts';
@@ -92,7 +93,7 @@ export async function passHealthCheck(
         const what =
           lastAnswer === undefined ? 'it did not become healthy' : `its ${titleOfProbe(healthProbe)} did not pass`;
         const why = lastAnswer === undefined ? unhealthyWords(container) : `: ${lastAnswer}`;
-        const reason = `${what} within ${Math.round((deadlineMs + alreadyUpMs) / 1000)} s${why}`;
+        const reason = `${what} within ${formatDuration(deadlineMs + alreadyUpMs, 'rounded')}${why}`;
         return { kind: 'failed', reason, ownFault: true, wasRunningAtFirst };
       }
       const isPolled = isUnwell && runHealthcheck !== undefined;

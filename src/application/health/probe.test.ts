@@ -51,7 +51,7 @@ describe('an update with a probe', () => {
   test('goes back when it does not, naming the probe and what it said, and does not try that version again', async () => {
     const { scene, id } = await staleScene({ listens: [{ port: 80, status: 500 }] });
     const reason =
-      'the new version of "web" failed: its health probe http://:80/healthz did not pass within 61 s: it answered with status 500';
+      'the new version of "web" failed: its health probe http://:80/healthz did not pass within 1m1s: it answered with status 500';
     expect(await update(scene)).toMatchObject({ outcome: 'rolled_back', reason });
     expect(await stateOf(scene)).toMatchObject({ id, status: 'running' });
     expect(await update(scene)).not.toMatchObject({ outcome: 'rolled_back' });

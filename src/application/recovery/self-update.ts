@@ -1,3 +1,4 @@
+import { formatDuration } from '../../domain/text/duration.ts';
 import type { RecoveredTransaction, RecoveryReport } from '../../domain/run/event.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
@@ -84,7 +85,7 @@ export async function awaitDoorHelper(
       log.debug('The state of the helper cannot be read', { error: describeError(error) });
     }
     if (nowMs - heardMs > maxSilenceMs)
-      return { result: 'none', words: `the engine is not back after ${maxSilenceMs / 60_000} minutes` };
+      return { result: 'none', words: `the engine is not back after ${formatDuration(maxSilenceMs)}` };
   }
   return { result: 'none', words: '' };
 }

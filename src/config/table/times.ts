@@ -115,12 +115,12 @@ const dayNames = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Frida
 /** For a schedule with runs in every hour, or every few hours from midnight. */
 function oftenOf(minute: string, hour: string): string | undefined {
   const minutes = stepOf(minute, 60);
-  if (hour === '*' && minutes !== undefined) return minutes === 1 ? 'every minute' : `every ${minutes} minutes`;
+  if (hour === '*' && minutes !== undefined) return minutes === 1 ? 'every minute' : `every ${minutes}m`;
   if (!isNumber(minute, 0, 59)) return undefined;
-  const past = Number(minute) === 0 ? '' : `, ${Number(minute)} min past the hour`;
+  const past = Number(minute) === 0 ? '' : ` at minute ${Number(minute)}`;
   const hours = stepOf(hour, 24);
   if (hours === undefined) return undefined;
-  return hours === 1 ? `every hour${past}` : `every ${hours} hours from midnight${past}`;
+  return hours === 1 ? `every hour${past}` : `every ${hours}h from midnight${past}`;
 }
 
 /** `*`, or a star with a step such as 15. Undefined if the steps of a whole round differ. */

@@ -12,11 +12,11 @@ test.each([
   ['0 4 * * 1-5', 'every Monday to Friday at 04:00'],
   ['0 4 1 * *', 'on day 1 of every month at 04:00'],
   ['0 * * * *', 'every hour'],
-  ['15 * * * *', 'every hour, 15 min past the hour'],
-  ['*/15 * * * *', 'every 15 minutes'],
+  ['15 * * * *', 'every hour at minute 15'],
+  ['*/15 * * * *', 'every 15m'],
   ['* * * * *', 'every minute'],
-  ['0 */6 * * *', 'every 6 hours from midnight'],
-  ['30 */6 * * *', 'every 6 hours from midnight, 30 min past the hour'],
+  ['0 */6 * * *', 'every 6h from midnight'],
+  ['30 */6 * * *', 'every 6h from midnight at minute 30'],
 ])('wordsOf(%j) says %s', (fields, words) => expect(wordsOf(fields)).toBe(words));
 
 test.each([

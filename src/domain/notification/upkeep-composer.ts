@@ -362,12 +362,8 @@ function downtimeOf({ downtimeMs, data, phases }: ContainerOutcome): string {
   if (downtimeMs === undefined) return '';
   if (downtimeMs === 0) return 'no downtime';
   const copyingMs = data === undefined ? undefined : phases?.['saving data'];
-  const copying = copyingMs === undefined ? '' : `, ${inTenths(copyingMs)} of it copying data`;
-  return `down for ${inTenths(downtimeMs)}${copying}`;
-}
-
-function inTenths(ms: number): string {
-  return formatDuration(ms < 1000 ? ms : Math.round(ms / 100) * 100);
+  const copying = copyingMs === undefined ? '' : `, ${formatDuration(copyingMs, 'rounded')} of it copying data`;
+  return `down for ${formatDuration(downtimeMs, 'rounded')}${copying}`;
 }
 
 /** A name that a shell could interpret is not put into a command. */

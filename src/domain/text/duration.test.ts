@@ -50,6 +50,23 @@ describe('formatDuration()', () => {
     expect(formatDuration(ms)).toBe(expected);
   });
 
+  test.each([
+    [0, '0s', '1s'],
+    [640.4, '640ms', '1s'],
+    [1240, '1.2s', '1s'],
+    [4000, '4s', '4s'],
+    [59_499, '59.5s', '59s'],
+    [59_960, '1m', '1m'],
+    [72_300, '1m12s', '1m'],
+    [59.7 * 60_000, '59m42s', '1h'],
+    [47 * 3_600_000, '1d23h', '47h'],
+    [86_400_000, '1d', '24h'],
+    [47.8 * 3_600_000, '1d23h48m', '2d'],
+    [12.4 * 86_400_000, '12d9h36m', '12d'],
+  ])('shows %d rounded as %s, and in one unit as %s', (ms, rounded, oneUnit) => {
+    expect([formatDuration(ms, 'rounded'), formatDuration(ms, 'one unit')]).toEqual([rounded, oneUnit]);
+  });
+
   test('is read back as the same milliseconds', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 9_000_000_000_000 }), (ms) => {

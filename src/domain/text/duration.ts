@@ -23,12 +23,15 @@ export function parseDuration(text: string, grammar: DurationGrammar = {}): numb
 
 /**
  * The text for a duration, `1.25s`, `1m30s`, `7d`, which parses to the same whole milliseconds. A negative one is `0s`.
+ * `rounded`: tenths of a second below a minute, whole seconds above, as for a downtime: `640ms`, `4.9s`, `1m12s`.
+ * `one unit`, and at least a second, as for an age: `42s`, `12m`, `47h`, `3d`.
  */
-export function formatDuration(ms: number): string {
-  let rest = Math.max(0, Math.round(ms));
+export function formatDuration(ms: number, precision: 'exact' | 'rounded' | 'one unit' = 'exact'): string {
+  let rest = Math.max(0, Math.round(precision === 'exact' ? ms : rounded(ms, precision)));
   if (rest < 1000) return rest === 0 ? '0s' : `${rest}ms`;
   let text = '';
   for (const [unit, size] of shownUnits) {
+    if (precision === 'one unit' && unit === 'd' && rest < 2 * dayMs) continue;
     if (rest >= size) text += `${Math.floor(rest / size)}${unit}`;
     rest %= size;
   }
@@ -39,6 +42,15 @@ export function formatDuration(ms: number): string {
 export function printTime(ms: number): string {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? 'the end of time' : `${date.toISOString().slice(0, -':00.000Z'.length)}Z`;
+}
+
+/** No rounded number reaches the next unit: 59.97 seconds are a minute. */
+function rounded(ms: number, precision: 'rounded' | 'one unit'): number {
+  const to = (unit: number) => Math.max(unit, Math.round(ms / unit) * unit);
+  if (precision === 'rounded') return ms < 1000 ? ms : to(ms < 59_950 ? 100 : 1000);
+  if (ms < 59_500) return to(1000);
+  if (ms < 59.5 * 60_000) return to(60_000);
+  return to(ms < 2 * dayMs ? 3_600_000 : dayMs);
 }
 
 const maxTextLength = 64;

@@ -125,7 +125,7 @@ describeInLab('the command line on a real engine', (lab) => {
     await update.seen('web: checking health');
     update.child.kill('SIGINT');
     const { code, stderr } = await update.ended;
-    expect([code, stderr]).toEqual([130, expect.stringContaining('Ctrl-C again after 2 s quits at once')]);
+    expect([code, stderr]).toEqual([130, expect.stringContaining('Ctrl-C again after 2s quits at once')]);
     await expectOneRunningWeb();
   });
 
@@ -152,7 +152,7 @@ describeInLab('the command line on a real engine', (lab) => {
     const update = startUpkeep(['update', '--health-window', '60s'], { socket: engine.socket });
     await update.seen('web: checking health');
     update.child.kill('SIGINT');
-    await update.seen('Ctrl-C again after 2 s quits at once');
+    await update.seen('Ctrl-C again after 2s quits at once');
     await sleep(2100);
     update.child.kill('SIGINT');
     const { code, stderr } = await update.ended;

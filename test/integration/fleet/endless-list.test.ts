@@ -40,7 +40,7 @@ describeInLab('an engine whose list of containers does not end', (lab) => {
 
   const container = `{"Id":"${'a'.repeat(64)}","Names":["/web"],"Labels":{"text":"${'x'.repeat(100_000)}"}},`;
   test.each([
-    ['containers', '/containers/json', container, 'it has not answered for 30 s'],
+    ['containers', '/containers/json', container, 'it has not answered for 30s'],
     [
       'containers with hardly any content',
       '/containers/json',

@@ -256,7 +256,7 @@ describeInLab('private registries', (lab) => {
         [`echo 'Password: ${right}'`],
         /docker-credential-lab gave an answer that cannot be read/,
       ],
-      ['hangs', ['sleep 600'], /docker-credential-lab did not answer within 10 s/],
+      ['hangs', ['sleep 600'], /docker-credential-lab did not answer within 10s/],
       [
         'has an old password',
         [`echo '{"Username":"reader","Secret":"${wrong}"}'`],

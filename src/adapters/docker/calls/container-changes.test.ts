@@ -51,7 +51,7 @@ describe.each(Object.entries(calls))('%s()', (name, call) => {
     const { engine, server } = await connectedEngine({ script: { '*': hang } }, { deadlines });
     expect(await call(engine)).toEqual({
       kind: 'unknown',
-      message: expect.stringContaining('not answered for 0.12 s'),
+      message: expect.stringContaining('not answered for 120ms'),
     });
     await expect.poll(() => server.requests.length).toBe(1);
   });

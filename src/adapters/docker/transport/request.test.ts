@@ -65,7 +65,7 @@ describe('sendRequest()', () => {
     const rest = (async () => {
       for await (const chunk of body) expect(chunk.length).toBeGreaterThan(0);
     })();
-    await expect(rest).rejects.toMatchObject({ code: 'timeout', why: 'it has not answered for 1 s' });
+    await expect(rest).rejects.toMatchObject({ code: 'timeout', why: 'it has not answered for 1s' });
   });
 
   test('lets go of everything when there is no answer', async () => {

@@ -1,3 +1,4 @@
+import { formatDuration } from '../../../domain/text/duration.ts';
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import type { Connection, SocketKind } from './connection.ts';
@@ -160,7 +161,7 @@ function timedOut(patience: TimeLimit): Explained {
   const what = patience.for === 'silence' ? 'it has been silent' : 'it has not answered';
   return {
     code: 'timeout',
-    why: `${what} for ${patience.ms / 1000} s`,
+    why: `${what} for ${formatDuration(patience.ms)}`,
     remedy: 'Check the load and the log of the engine',
   };
 }

@@ -58,7 +58,7 @@ describe('createSessionLimit()', () => {
     expect(await late).toMatchObject({
       code: 'timeout',
       sent: false,
-      message: 'Cannot reach the container engine at "ssh://host": other calls have used all its sessions for 5 s',
+      message: 'Cannot reach the container engine at "ssh://host": other calls have used all its sessions for 5s',
     });
     ends[0]?.();
     await last;

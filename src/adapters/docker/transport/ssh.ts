@@ -1,3 +1,4 @@
+import { formatDuration } from '../../../domain/text/duration.ts';
 import http from 'node:http';
 import { Duplex } from 'node:stream';
 import type { Clock } from '../../../domain/outside/outside.ts';
@@ -290,7 +291,7 @@ const remedy = 'Look at the load and the log of the engine';
 
 const sessionsBusy = (ms: number): Explained => ({
   code: 'timeout',
-  why: `other calls have used all its sessions for ${ms / 1000} s`,
+  why: `other calls have used all its sessions for ${formatDuration(ms)}`,
   remedy,
 });
 

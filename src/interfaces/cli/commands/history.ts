@@ -1,8 +1,9 @@
+import { formatDuration } from '../../../domain/text/duration.ts';
 import { shownName } from '../../../domain/run/session.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { exitCodes, type ReadCommand, type Fetch, type PastOutcome, type PastRun } from '../context/context.ts';
 import { printDocument, printLines, styleFor, printTable, engineResults } from '../render/print.ts';
-import { formatRoughly, wordingOfOutcome, versionCell } from '../context/wording.ts';
+import { wordingOfOutcome, versionCell } from '../context/wording.ts';
 import type { Cell } from '../terminal/style.ts';
 import type { Table } from '../terminal/table.ts';
 
@@ -48,7 +49,7 @@ function rowOf({
     { text: String(updated), style: updated > 0 ? 'green' : 'plain' },
     { text: String(failed), style: failed > 0 ? 'red' : 'plain' },
     { text: String(scanned), style: 'plain' },
-    { text: durationMs === undefined ? '' : formatRoughly(durationMs), style: 'plain' },
+    { text: durationMs === undefined ? '' : formatDuration(durationMs, 'rounded'), style: 'plain' },
     { text: printable(by || (triggerWords[trigger] ?? trigger), 40), style: 'plain' },
     { text: [...containers.map(sayContainer), ...sayLeftOut(leftOut)].join('\n'), style: 'plain' },
   ];

@@ -1,3 +1,4 @@
+import { formatDuration } from '../../../domain/text/duration.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
 import {
   exitCodes,
@@ -23,7 +24,7 @@ import type { UpdatePlan, PlannedMember, PlannedTransaction } from '../../../dom
 import type { Style } from '../terminal/style.ts';
 import { formatBytes } from '../../../domain/text/plain-data.ts';
 import { estimatedCopyMs } from '../../../domain/transaction/data-helper.ts';
-import { formatRoughly, imageChange, versionCell } from '../context/wording.ts';
+import { imageChange, versionCell } from '../context/wording.ts';
 
 /** `upkeep update`: one update with its progress. With `--dry-run` only its plan or its rehearsal. */
 export async function update(context: CommandContext): Promise<number> {
@@ -113,7 +114,7 @@ function rehearsalLines({ rehearsals }: RehearsalReport, style: Style): readonly
     const copied =
       figures === undefined
         ? ''
-        : `; data: ${formatBytes(figures.bytes)}, ${figures.files.toLocaleString('en')} files, about ${formatRoughly(estimatedCopyMs(figures))} more downtime`;
+        : `; data: ${formatBytes(figures.bytes)}, ${figures.files.toLocaleString('en')} files, about ${formatDuration(estimatedCopyMs(figures), 'rounded')} more downtime`;
     const names = style.bold(containers.map(shown).join(', '));
     if (faithful)
       return `${style.green('verified')}  ${names}: a test successor differed only in its image, and was removed${copied}`;

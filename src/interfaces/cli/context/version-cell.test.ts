@@ -21,7 +21,7 @@ describe('ageCell()', () => {
     [0, 2 * day + 5000, '2d ago'],
     [0, 5 * 3_600_000 + 1, '5h ago'],
     [0, 61_000, '1m ago'],
-    [0, 999, '0s ago'],
+    [0, 999, '1s ago'],
     [undefined, day, ''],
     [day, 0, ''],
   ])('of %j, at %j, is %j', (releasedAtMs, nowMs, expected) => {

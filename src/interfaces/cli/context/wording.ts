@@ -150,20 +150,19 @@ export function formatDowntime({ downtimeMs, stoppingMs, data, phases }: DownTim
   if (downtimeMs === undefined) return '';
   const copyingMs = data === undefined ? undefined : phases?.['saving data'];
   const parts = [
-    ...(stoppingMs === undefined ? [] : [`${formatRoughly(stoppingMs)} of it stopping`]),
+    ...(stoppingMs === undefined ? [] : [`${rounded(stoppingMs)} of it stopping`]),
     ...(copyingMs === undefined
       ? []
-      : [`${formatRoughly(copyingMs)} ${stoppingMs === undefined ? 'of it ' : ''}copying data`]),
+      : [`${rounded(copyingMs)} ${stoppingMs === undefined ? 'of it ' : ''}copying data`]),
   ];
-  return [`down for ${formatRoughly(downtimeMs)}`, ...parts].join(', ');
+  return [`down for ${rounded(downtimeMs)}`, ...parts].join(', ');
+}
+
+function rounded(ms: number): string {
+  return formatDuration(ms, 'rounded');
 }
 
 type DownTimes = Pick<ContainerOutcome, 'downtimeMs' | 'stoppingMs' | 'data' | 'phases'>;
-
-/** Whole milliseconds below a second, tenths of a second above. */
-export function formatRoughly(ms: number): string {
-  return formatDuration(ms < 1000 ? Math.round(ms) : Math.round(ms / 100) * 100);
-}
 
 /** `exited with code 1` in the row of the container; the name comes last if another container of its group failed. */
 export function causeFirst(reason: string, name: string): string {
@@ -192,13 +191,8 @@ export function imageChange(image: string, candidate: string | undefined): strin
 /** The age of a new version in its largest unit: `2d ago`; empty if unknown. */
 export function ageCell(releasedAtMs: number | undefined, nowMs: number): Cell {
   if (releasedAtMs === undefined || releasedAtMs > nowMs) return { text: '', style: 'plain' };
-  const ageMs = nowMs - releasedAtMs;
-  const unitMs = unitsMs.find((unit) => ageMs >= unit) ?? 1000;
-  return { text: `${formatDuration(Math.floor(ageMs / unitMs) * unitMs)} ago`, style: 'grey' };
+  return { text: `${formatDuration(nowMs - releasedAtMs, 'one unit')} ago`, style: 'grey' };
 }
-
-/** A day, an hour, a minute. */
-const unitsMs = [86_400_000, 3_600_000, 60_000] as const;
 
 function shown(version: string): string {
   return printable(version, maxVersion);

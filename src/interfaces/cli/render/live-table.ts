@@ -191,12 +191,13 @@ function stateCell(state: RowState, nowMs: number): Cell {
   }
 }
 
-/** The progress of a pull, the tasks of a service, or the time in a long phase: `7 of 10 s` of a health window. */
+/** The progress of a pull, the tasks of a service, or the time in a long phase: `7 of 10s` of a health window. */
 function detailOf({ sinceMs, progress, tasks, windowMs }: RowState & { kind: 'busy' }, nowMs: number): string {
   if (progress !== undefined && progress.layers > 0) return ` ${progressText(progress)}`;
   if (tasks !== undefined) return ` ${formatTasks(tasks)}`;
   const seconds = Math.floor((nowMs - sinceMs) / 1000);
-  if (windowMs !== undefined && nowMs - sinceMs < windowMs) return ` ${seconds} of ${Math.ceil(windowMs / 1000)} s`;
+  if (windowMs !== undefined && nowMs - sinceMs < windowMs)
+    return ` ${seconds} of ${formatDuration(Math.ceil(windowMs / 1000) * 1000)}`;
   return seconds < 2 ? '' : ` ${formatDuration(seconds * 1000)}`;
 }
 

@@ -1,3 +1,4 @@
+import { formatDuration } from '../../../domain/text/duration.ts';
 import type { Settings } from '../../../config/read/process-settings.ts';
 import { describeError, ServiceError } from '../../../domain/text/errors.ts';
 import { printable, printableJson } from '../../../domain/text/printable.ts';
@@ -7,7 +8,7 @@ import type { Table } from '../terminal/table.ts';
 import type { Terminal, TextOutput } from '../terminal/terminal.ts';
 import { shownName, type ContainerOutcome, type Session, type EngineRuns } from '../../../domain/run/session.ts';
 import { outcomeTable } from './container-table.ts';
-import { countsOf, formatRoughly, runWording, wordOf } from '../context/wording.ts';
+import { countsOf, runWording, wordOf } from '../context/wording.ts';
 
 export function printLines(output: TextOutput, lines: readonly string[]): void {
   if (lines.length > 0) output.write(`${lines.join('\n')}\n`);
@@ -66,7 +67,7 @@ export function sessionLines({ containers, durationMs, engines }: Session, style
   return [
     ...containers.flatMap((container) => logTail(container, style)),
     ...(containers.length === 0 ? [] : ['']),
-    `${counts} in ${formatRoughly(durationMs)}`,
+    `${counts} in ${formatDuration(durationMs, 'rounded')}`,
     ...engineLines(engines === undefined ? {} : { engines }, style),
   ];
 }

@@ -55,9 +55,9 @@ describe('createRunView()', () => {
     const view = createRunView(clock);
     const status = () => view.rows()[0]?.cells[1]?.text;
     view.onEvent({ kind: 'phase_entered', runId, container: 'web', phase: 'checking health', windowMs: 10_000 });
-    expect(status()).toBe('checking health 0 of 10 s');
+    expect(status()).toBe('checking health 0 of 10s');
     await clock.advance(7000);
-    expect(status()).toBe('checking health 7 of 10 s');
+    expect(status()).toBe('checking health 7 of 10s');
     await clock.advance(5000);
     expect(status()).toBe('checking health 12s');
   });

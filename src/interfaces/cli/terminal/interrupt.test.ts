@@ -23,7 +23,7 @@ describe('createInterrupt()', () => {
     interrupt.onSignal('SIGINT');
     expect(interrupt.signal.reason).toMatchObject({ code: 'cancelled' });
     expect(interrupt.exitCode()).toBe(130);
-    expect(said).toEqual(['Stopping at the next safe point; Ctrl-C again after 2 s quits at once']);
+    expect(said).toEqual(['Stopping at the next safe point; Ctrl-C again after 2s quits at once']);
     await clock.advance(2000);
     expect(quits).toEqual([]);
     interrupt.onSignal('SIGINT');

@@ -44,7 +44,7 @@ export function createInterrupt({ say, quit, hasSafePoints, monotonicMs, underWa
       if (name === 'SIGTERM') ending.abort();
       if (firstSignal === undefined) {
         firstSignal = { exitCode: codes[name], atMs: monotonicMs() };
-        if (hasSafePoints) say(name === 'SIGINT' ? `${stopLine}; Ctrl-C again after 2 s quits at once` : stopLine);
+        if (hasSafePoints) say(name === 'SIGINT' ? `${stopLine}; Ctrl-C again after 2s quits at once` : stopLine);
         controller.abort(new ServiceError('cancelled', `Cannot continue: stopped by ${name}`));
       } else if (monotonicMs() - firstSignal.atMs >= repeatWindowMs) {
         quit(codes[name], hasSafePoints ? quitLine(underWay()) : '');

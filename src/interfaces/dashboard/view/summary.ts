@@ -196,7 +196,7 @@ export function paintConnectionState(
 const linkWords: Readonly<Record<ConnectionState, string>> = {
   connecting: '',
   live: 'Live',
-  polling: 'Every 10 s',
+  polling: 'Every 10s',
   reconnecting: 'Reconnecting',
   offline: 'Offline',
 };

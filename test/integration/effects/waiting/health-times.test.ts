@@ -45,7 +45,7 @@ describeInLab('the times for stopping and health', (lab) => {
     const { outcomes } = await upkeep.update('--health-timeout', '1s', '--health-window', '0s');
     expect(outcomes['web']).toMatchObject({
       outcome: 'rolled_back',
-      reason: expect.stringContaining('did not become healthy within 1 s'),
+      reason: expect.stringContaining('did not become healthy within 1s'),
     });
     expect(await idOf('web')).toBe(Id);
   });
@@ -87,7 +87,7 @@ describeInLab('the times for stopping and health', (lab) => {
       ending: { outcome: 'rolled_back', reason: expect.stringContaining('it exited with code 5') },
       staying: {
         outcome: 'rolled_back',
-        reason: expect.stringContaining('it did not become healthy within 4 s, and is unhealthy: sick'),
+        reason: expect.stringContaining('it did not become healthy within 4s, and is unhealthy: sick'),
       },
     });
     expect([await idOf('ending'), await idOf('staying')]).toEqual([ending.Id, staying.Id]);

@@ -35,12 +35,12 @@ describe('tell()', () => {
     [
       { verdict: 'fresh', last: { outcome: 'updated', at: iso(now - 12_000), downtime_ms: 1180 } },
       'fine',
-      'Updated just now, down 1.2 s',
+      'Updated just now, down 1.2s',
     ],
     [
       { verdict: 'fresh', last: { outcome: 'updated', at: iso(now - 10 * 3_600_000), downtime_ms: 1310 } },
       'fine',
-      'Updated today 04:52, down 1.3 s',
+      'Updated today 04:52, down 1.3s',
     ],
     [{ verdict: 'stale' }, 'ready', 'Update ready'],
     [
@@ -101,7 +101,7 @@ describe('tell()', () => {
 
   test('age and size stand aside where they are known', () => {
     const entry = { verdict: 'stale', released_at: iso(now - 50 * 3_600_000), download_bytes: 412e6 };
-    expect(plain(describeState(one(entry), undefined, now).aside ?? '')).toBe('released 2 d ago, 412 MB');
+    expect(plain(describeState(one(entry), undefined, now).aside ?? '')).toBe('released 2d ago, 412 MB');
     expect(describeState(one({ verdict: 'stale' }), undefined, now).aside).toBeUndefined();
   });
 });

@@ -14,7 +14,7 @@ const groups = [
   ['metrics', 'Last and next run, and the run under way'],
   ['history', 'Past runs'],
   ['config', 'The options above'],
-  ['events', 'Live updates; without it this page asks every 10 s'],
+  ['events', 'Live updates; without it this page asks every 10s'],
   ['check', 'The button Check'],
   ['update', 'The buttons Update, Try again and Roll back'],
   ['decisions', 'The buttons Approve, Skip and Snooze'],
