@@ -14,6 +14,10 @@ async function start(settings: SceneOptions['settings'] = {}): Promise<HttpScene
   return scene;
 }
 
+/** As oauth2-proxy passes it on with `--pass-authorization-header`. */
+const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+const idToken = `${part({ alg: 'RS256', kid: '1' })}.${part({ iss: 'https://issuer.test', sub: 'anna' })}.c2lnbmVk`;
+
 const basic = `Basic ${Buffer.from('anna:secret').toString('base64')}`;
 
 describe('X-Upkeep-Token', () => {
@@ -23,6 +27,9 @@ describe('X-Upkeep-Token', () => {
     ['beside the digest auth of a proxy', { 'x-upkeep-token': apiToken, authorization: 'Digest username="x"' }, 200],
     ['beside an empty Authorization', { 'x-upkeep-token': apiToken, authorization: '' }, 200],
     ['wrong, beside the right Authorization', { 'x-upkeep-token': 'no', authorization: `Bearer ${apiToken}` }, 200],
+    ['beside the id token of a sign-on', { 'x-upkeep-token': apiToken, authorization: `Bearer ${idToken}` }, 200],
+    ['wrong, beside the id token of a sign-on', { 'x-upkeep-token': 'no', authorization: `Bearer ${idToken}` }, 401],
+    ['not there, beside the id token of a sign-on', { authorization: `Bearer ${idToken}` }, 401],
     ['right, beside a wrong Authorization', { 'x-upkeep-token': apiToken, authorization: 'Bearer wrong' }, 401],
     ['right, beside a wrong bare token', { 'x-upkeep-token': apiToken, authorization: 'wrong' }, 401],
     ['wrong', { 'x-upkeep-token': 'wrong' }, 401],
@@ -52,6 +59,62 @@ describe('X-Upkeep-Token', () => {
     const headers = { origin: 'https://a.test', 'access-control-request-method': 'GET' };
     const preflight = await scene.ask('/v1/containers', { method: 'OPTIONS', headers });
     expect(preflight.headers['access-control-allow-headers']).not.toMatch(/upkeep/i);
+  });
+});
+
+/**
+ * Traefik and oauth2-proxy are in neither npm nor Debian, so their requests are replayed: `stripprefix/strip_prefix.go` and
+ * `forwardedheaders/forwarded_header.go` of https://github.com/traefik/traefik/tree/master/pkg/middlewares, and
+ * `addHeadersForProxying` of https://github.com/oauth2-proxy/oauth2-proxy/blob/master/oauthproxy.go.
+ */
+describe('requests as a proxy writes them', () => {
+  const traefik = {
+    host: 'nas.test',
+    'x-forwarded-for': '192.168.1.7',
+    'x-forwarded-host': 'nas.test',
+    'x-forwarded-port': '443',
+    'x-forwarded-prefix': '/upkeep',
+    'x-forwarded-proto': 'https',
+    'x-forwarded-server': 'traefik-1',
+    'x-real-ip': '192.168.1.7',
+    'accept-encoding': 'gzip',
+  };
+  const oauth2Proxy = {
+    host: 'upkeep.test',
+    authorization: `Bearer ${idToken}`,
+    'x-forwarded-user': '4711',
+    'x-forwarded-email': 'anna@example.com',
+    'x-forwarded-groups': 'staff,admins',
+    'x-forwarded-preferred-username': 'anna',
+    'x-forwarded-access-token': 'an-access-token',
+    'x-forwarded-for': '192.168.1.7',
+    'x-forwarded-host': 'upkeep.test',
+    'x-forwarded-proto': 'https',
+    'x-forwarded-uri': '/v1/containers',
+    cookie: '_oauth2_proxy=x|1|y; _oauth2_proxy_csrf=z',
+  };
+
+  test.each([
+    ['Traefik with stripPrefix', traefik],
+    ['oauth2-proxy with every header', oauth2Proxy],
+    ['oauth2-proxy with --pass-basic-auth', { ...oauth2Proxy, authorization: basic }],
+  ])('%s: a program with its token, the page, and its stream are answered', async (_, headers) => {
+    await start({ trustedProxies: ['127.0.0.1'] });
+    const ask = (target: string, more: object = {}, method = 'GET') =>
+      scene.ask(target, { method, token: null, headers: { ...headers, ...more } });
+    const own = { 'x-upkeep-token': apiToken };
+    expect((await ask('/')).status).toBe(200);
+    expect((await ask('/dashboard/page.js')).status).toBe(200);
+    expect((await ask('/v1/containers')).status).toBe(401);
+    expect((await ask('/v1/containers', own)).status).toBe(200);
+    expect((await ask('/v1/events', { 'x-upkeep-token': eventsToken }, 'HEAD')).status).toBe(200);
+    const changing = { ...own, origin: `https://${headers.host}`, 'x-upkeep-page': '1' };
+    expect((await ask('/v1/update?dry_run=true', changing, 'POST')).status).toBe(200);
+    await scene.stop();
+    expect(JSON.stringify(scene.lines)).not.toMatch(/an-access-token|c2lnbmVk|_oauth2_proxy|api-token/);
+    // The log has the client, not the proxy.
+    const clients = scene.lines.flatMap(({ message, fields }) => (message === 'Request' ? [fields['client']] : []));
+    expect(new Set(clients)).toEqual(new Set(['192.168.1.7']));
   });
 });
 

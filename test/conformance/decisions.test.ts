@@ -127,6 +127,31 @@ describe('decisions', () => {
     expect(reply.json().error).toContain(said);
   });
 
+  test.each([
+    ['engines', { engines: ['nas'] }],
+    ['Until', { Until: '2100-01-01T00:00:00Z' }],
+    ['dry_run', { dry_run: true }],
+    ['expires', { expires: '2100-01-01T00:00:00Z' }],
+  ])('are refused for the unknown field %s, which may be meant to limit them', async (name, more) => {
+    const digest = await release('two');
+    const reply = await post({ container: 'web', decision: 'approve', digest, ...more });
+    expect([reply.status, reply.json().error]).toEqual([
+      400,
+      `invalid field "${name}" of the request body: it is unknown; the fields are container, decision, digest, until, engine`,
+    ]);
+    expect((await list()).count).toBe(0);
+  });
+
+  test.each(['engine=nas', 'node=nas', 'until=2100-01-01T00:00:00Z', 'container=db', 'dry_run=true', 'digest=x'])(
+    'are refused with the parameter %s in the URL, because it is not used there',
+    async (query) => {
+      const digest = await release('two');
+      const body = JSON.stringify({ container: 'web', decision: 'approve', digest });
+      expect((await ask(`/v1/decisions?${query}`, { method: 'POST', body })).status).toBe(400);
+      expect((await list()).count).toBe(0);
+    },
+  );
+
   test('need an end to be snoozed, one that is to come', async () => {
     const digest = await release('two');
     expect((await post({ container: 'web', decision: 'snooze', digest })).status).toBe(400);

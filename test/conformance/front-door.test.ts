@@ -336,6 +336,9 @@ describe('POST /v1/rollback', () => {
     ['?container=web&preview=1', 400, /cannot be rehearsed/],
     ['?container=web&apply=false', 400, /cannot be rehearsed/],
     ['?name=web', 400, /did you mean "container"/],
+    ['?container=web&tag=1.26', 400, /^unknown query parameter "tag": this request cannot be limited by it$/],
+    ['?container=web&image=nginx:1.26', 400, /cannot be limited/],
+    ['?container=web&toVersion=1.2', 400, /cannot be limited/],
   ])('%j is refused with %i', async (query, status, error) => {
     await start();
     const reply = await post(`/v1/rollback${query}`);

@@ -152,6 +152,8 @@ describe('a session', () => {
     expect((await withCookie(cookie, '/v1/containers', { authorization: 'Bearer wrong' })).status).toBe(401);
     expect((await withCookie(cookie, '/v1/containers', { 'x-upkeep-token': 'wrong' })).status).toBe(401);
     expect((await withCookie(cookie, '/v1/containers', { authorization: 'Basic YW5uYQ==' })).status).toBe(200);
+    const idToken = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbm5hIn0.c2lnbmVk';
+    expect((await withCookie(cookie, '/v1/containers', { authorization: `Bearer ${idToken}` })).status).toBe(200);
   });
 
   test('is listed, and gone when it is revoked, also after a restart', async () => {

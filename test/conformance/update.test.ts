@@ -180,6 +180,28 @@ describe('a request that is not understood updates nothing', () => {
     expect(scene.service.asked).toEqual([]);
   });
 
+  test.each([
+    ...['timeout=5m;dry_run=true', 'async=true;dry_run', 'async=true?dry_run=1', 'timeout=5m%26dry_run=true'],
+    ...[
+      'async=false;container=web',
+      'foo=1;name=web',
+      'utm=x?dryRun=true',
+      '_=17;apply=false',
+      'timeout=1m;engine=nas',
+    ],
+  ])('?%s is refused, because a wrong separator hides a parameter', async (query) => {
+    const reply = await update(`?${query}`);
+    expect([reply.status, reply.json().error]).toEqual([400, expect.stringContaining('separate parameters with &')]);
+    expect(scene.service.asked).toEqual([]);
+  });
+
+  test.each(['container=web(?:-1)?', 'container=w.b%5B;%26%5D', 'foo=a;b', 'source=x?y=1;z=2', 'timeout=5m;'])(
+    '?%s hides no parameter',
+    async (query) => {
+      expect((await update(`?${query}`)).status).toBe(200);
+    },
+  );
+
   test.each(['preview=1', 'simulate', 'what-if=true', 'noop=1', 'monitor_only=true', 'dryRun=true', 'dry-run=true'])(
     '?%s is refused, because a rehearsal was meant',
     async (query) => {

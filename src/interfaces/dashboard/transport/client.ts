@@ -120,13 +120,17 @@ export function isIntercepted({ type, status, headers }: Response, expected: str
   return !isOurs && (status === 200 || status === 401 || status === 403);
 }
 
+/** Whether a person is refused in other words than Upkeep's, which have the version of the API. */
+export function isRefusedByProxy({ status }: Pick<Response, 'status'>, text: string): boolean {
+  return (status === 401 || status === 403) && (errorIn(text) === '' || !text.includes('"api_version"'));
+}
+
 function replyOf(response: Response, text: string): Reply {
   if (isIntercepted(response, 'application/json')) return { kind: 'intercepted' };
   const lastEventId = response.headers.get('x-last-event-id') ?? undefined;
   if (response.ok) return { kind: 'ok', document: text === '' ? undefined : JSON.parse(text), lastEventId };
+  if (isRefusedByProxy(response, text)) return { kind: 'intercepted' };
   const why = errorIn(text);
-  // Upkeep says why it refuses a person.
-  if (why === '' && (response.status === 401 || response.status === 403)) return { kind: 'intercepted' };
   return {
     kind: 'refused',
     status: response.status,

@@ -1,4 +1,4 @@
-import { isIntercepted, tokenHeader } from './client.ts';
+import { isIntercepted, isRefusedByProxy, tokenHeader } from './client.ts';
 
 /** The kind of a stream's end. `refused` is permanent, `ended` is not. */
 export type StreamEnd = 'refused' | 'ended';
@@ -42,7 +42,8 @@ export async function followEvents(
       signal: AbortSignal.any([signal, silence.signal]),
     });
     if (isIntercepted(response, 'text/event-stream')) return 'ended';
-    if (!response.ok || response.body === null) return isFinal(response.status) ? 'refused' : 'ended';
+    if (!response.ok || response.body === null)
+      return isFinal(response.status) && !isRefusedByProxy(response, await response.text()) ? 'refused' : 'ended';
     onOpen();
     const read = createFrameReader();
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

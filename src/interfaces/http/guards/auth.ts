@@ -200,8 +200,12 @@ function createTokenTest(text: string): TokenTest {
 /** In bytes; longer than any token in use. */
 const leastComparedBytes = 256;
 
-/** Credentials for someone else, such as `Basic YW5uYTo=`: https://www.rfc-editor.org/rfc/rfc9110#section-11.4 */
-const otherScheme = /^(?!bearer )[\w!#$%&'*+.^`|~-]+ +\S/i;
+/**
+ * Credentials for someone else, such as `Basic YW5uYTo=`: https://www.rfc-editor.org/rfc/rfc9110#section-11.4. A sign-on
+ * may pass its own id token on as `Bearer` (oauth2-proxy's `--pass-authorization-header`), which is a JSON Web Token:
+ * https://www.rfc-editor.org/rfc/rfc7519#section-3.1
+ */
+const otherScheme = /^(?!bearer )[\w!#$%&'*+.^`|~-]+ +\S|^bearer +eyJ[\w-]*\.eyJ[\w-]*\.[\w-]*$/i;
 
 /** https://www.rfc-editor.org/rfc/rfc6750#section-2.1 */
 function bearerOf(authorization: string): string {

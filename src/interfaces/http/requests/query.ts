@@ -2,6 +2,7 @@ import { parse } from 'node:querystring';
 import { HttpError, type Problem } from '../replies/errors.ts';
 import { parseTimestamp } from '../../json/timestamps.ts';
 import type { IncomingMessage } from 'node:http';
+import { editDistance } from '../../../domain/text/name-pattern.ts';
 
 /** One parameter of a query: its documentation, and its parser for the given values in order. */
 export type Parameter<Value> = {
@@ -199,3 +200,88 @@ const validHost = /^(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*(?::\d*)?$|^\[[\w.~!$&'()
 const noHost: Problem = { status: 400, message: 'the request names no host' };
 const severalHosts: Problem = { status: 400, message: 'the request names several hosts' };
 const invalidHost: Problem = { status: 400, message: 'the request names an invalid host' };
+
+/** The parameter that a name of another program, or a misspelt one, most likely stands for. */
+export function meantBy(name: string, own: readonly string[]): string | undefined {
+  const typed = plain(name);
+  const parameters = own.map((each) => ({ name: each, plain: plain(each) }));
+  const same = parameters.find((each) => each.plain === typed);
+  if (same !== undefined) return same.name;
+  const parts = wordsIn(name);
+  for (const isMeant of [
+    (names: ReadonlySet<string>) => names.has(typed),
+    (names: ReadonlySet<string>) => parts.some((part) => part.length >= 3 && names.has(part)),
+  ]) {
+    const alias = Object.entries(aliases).find(([right, names]) => own.includes(right) && isMeant(names));
+    if (alias !== undefined) return alias[0];
+  }
+  const similar = parameters.find((each) => isSimilar(typed, each.plain));
+  return similar?.name;
+}
+
+/** The name `dry_run` if a client asks for no change in other words, also on a route that has no rehearsal. */
+export function rehearsalIn(name: string, value: RawQuery[string]): string | undefined {
+  const isAction = actions.has(plain(name)) && [value].flat().some((one) => refusals.test(one?.trim() ?? ''));
+  return isAction ? 'dry_run' : meantBy(name, ['dry_run']);
+}
+
+/** `serviceName`, `service-name` and `service.name` have the word `service`. `name` alone says nothing of what it names. */
+function wordsIn(name: string): readonly string[] {
+  const words = name.slice(0, maxCompared).split(/[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u);
+  return words.map((word) => word.toLowerCase()).filter((word) => word !== 'name' && word !== 'names');
+}
+
+/** `Dry-Run`, `dry.run`, `dryRun[]` and `DRY_RUN` are the same name. */
+function plain(name: string): string {
+  return name
+    .slice(0, maxCompared)
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]/gu, '');
+}
+
+/** Longer than any parameter; bounds the time of the comparison. */
+const maxCompared = 40;
+
+/** An abbreviation (`cont`), a longer form (`containerNames`), or one typing mistake, two in a long name. */
+function isSimilar(typed: string, right: string): boolean {
+  if (typed.length >= 3 && right.startsWith(typed)) return true;
+  if (right.length >= 5 && typed.includes(right)) return true;
+  const mistakes = right.length < 4 ? 0 : right.length < 7 ? 1 : 2;
+  return Math.abs(typed.length - right.length) <= mistakes && editDistance(typed, right) <= mistakes;
+}
+
+/**
+ * Names under which clients of Watchtower, its forks, What's Up Docker, Diun, Portainer and Percona PMM narrow a
+ * request, by the parameter that does it here.
+ */
+const aliases: Readonly<Record<string, ReadonlySet<string>>> = {
+  image: words(
+    'i img imgs newimagename oldimagename repository repositories repo repos tag tags reference ref registry digest',
+    'digests version versions',
+  ),
+  engine: words('node nodes agent agents server servers environment environments endpoint endpoints machine machines'),
+  dry_run: words(
+    'dry dr preview plan planonly simulate simulation sim noop whatif pretend rehearse rehearsal test testrun checkonly',
+    'check monitoronly monitor noupdate readonly pullonly nopull norestart nostart listonly fake mock diff compare show',
+    'print estimate validate validation verify prepare safe dont dontupdate skipupdate mode action method command cmd',
+  ),
+  container: words(
+    'c n q s ctr cnt name names id ids cid service services hostname hostnames host target targets only filter filters',
+    'include includes exclude excludes except skip app apps project projects stack stacks compose pod scope label labels',
+    'selector select selected selection subset query search match pattern regex regexp where which group groups',
+    'namespace unit units workload deployment job object item items entity resource instance instances vm uuid limit max',
+    'count first list',
+  ),
+};
+
+/** Words for an update, which with a negative value ask for none. */
+const actions = words(
+  'apply confirm confirmed execute run do update commit install deploy pull restart recreate real go',
+);
+
+const refusals = /^(?:false|f|0|no?|off|none|never)$/i;
+
+function words(...lines: readonly string[]): ReadonlySet<string> {
+  return new Set(lines.join(' ').split(' '));
+}

@@ -1,6 +1,7 @@
 import { type DecisionFault, type DecisionKind, decisionKinds } from '../../../domain/decision/decisions.ts';
 import type { JsonObject } from '../../../domain/text/json.ts';
 import { decisionEntry } from '../../json/entries.ts';
+import { printable } from '../../../domain/text/printable.ts';
 import { parseTimestamp, replyFields } from '../../json/timestamps.ts';
 import { HttpError } from '../replies/errors.ts';
 import { array, oneOf, integer, object, stamped, text, time, booleanField, engineField } from '../replies/schemas.ts';
@@ -27,6 +28,15 @@ const optionalFields = {
 const keptField = { kept: booleanField('Whether it is stored on disk, and survives a restart') };
 
 const unreadable = { 500: { description: 'The stored decisions cannot be read' } };
+
+const bodySchema = object(
+  {
+    container: text('Name of the container'),
+    decision: oneOf(decisionKinds, 'The decision about the version'),
+    digest: text('Digest of the version that the client has seen'),
+  },
+  { until: time('When the decision ends; needed for snooze'), ...engineField },
+);
 
 /** `GET` and `POST /v1/decisions`, `DELETE /v1/decisions/ID`. */
 export function decisionRoutes({ clock }: HttpParts): readonly Route[] {
@@ -60,14 +70,7 @@ export function decisionRoutes({ clock }: HttpParts): readonly Route[] {
     summary: 'Decide about a new version',
     description:
       'Approves, skips or snoozes the pending new version of a container. Send the digest of the version that the client has seen: candidate_digest, else latest_digest of the container. If another version is pending, the request is refused.',
-    body: object(
-      {
-        container: text('Name of the container'),
-        decision: oneOf(decisionKinds, 'The decision about the version'),
-        digest: text('Digest of the version that the client has seen'),
-      },
-      { until: time('When the decision ends; needed for snooze'), ...engineField },
-    ),
+    body: bodySchema,
     replies: {
       201: { description: 'The decision', schema: stamped({ ...fields, ...keptField }, optionalFields) },
       400: { description: 'The body is malformed' },
@@ -78,6 +81,13 @@ export function decisionRoutes({ clock }: HttpParts): readonly Route[] {
     answer: async ({ request }, reply) => {
       const { service } = request;
       const body = bufferedObject(request.raw);
+      const unknown = Object.keys(body).find((name) => !Object.hasOwn(bodySchema.properties ?? {}, name));
+      // It may be meant to limit the decision.
+      if (unknown !== undefined)
+        throw invalid(
+          printable(unknown, 40),
+          `it is unknown; the fields are ${Object.keys(bodySchema.properties ?? {}).join(', ')}`,
+        );
       const container = textIn(body, 'container').replace(/^\//, '');
       const kind = decisionKinds.find((each) => each === body['decision']);
       if (kind === undefined) throw invalid('decision', `expected one of ${decisionKinds.join(', ')}`);

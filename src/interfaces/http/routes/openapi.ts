@@ -224,14 +224,26 @@ function operation31(route: Route, method: string, path: string, type: string): 
     description,
     parameters: [...parts, ...inQuery],
     ...(body !== undefined && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
-    ...(maxForeignBytes !== undefined && { requestBody: { required: true, content: { '*/*': { schema: {} } } } }),
+    // Every sender writes JSON, under several media types: generators of clients know this one only.
+    ...(maxForeignBytes !== undefined && {
+      requestBody: { required: true, content: { 'application/json': { schema: {} } } },
+    }),
     responses: responses31(route, type),
     security: security31[access],
   };
 }
 
-function responses31({ replies, access }: Route, type: string): object {
-  const all = { ...commonReplies(access), ...replies };
+function responses31({ replies, access, needs, body, maxForeignBytes }: Route, type: string): object {
+  const isKept = body !== undefined || maxForeignBytes !== undefined;
+  const all: Route['replies'] = {
+    ...commonReplies(access),
+    ...(needs !== 'nothing' && { 403: { description: 'The caller has not the role for it, or may see less' } }),
+    ...(isKept && {
+      413: { description: 'The request body is too large' },
+      503: { description: 'Too many request bodies at once' },
+    }),
+    ...replies,
+  };
   return Object.fromEntries<object>(
     Object.entries(all).map(([status, { description, schema }]): [string, object] => {
       // The rate limit's reply has no body.

@@ -28,10 +28,9 @@ import { HttpError, internalError, problemOf, writeProblem, type HttpResponse } 
 import { limitService, type LimitedService } from '../service/limited-service.ts';
 import type { Service } from '../service/parts.ts';
 import { RouteReply, type Route } from '../service/route.ts';
-import { hostProblemOf, parseQuery, type RawQuery } from '../requests/query.ts';
+import { hostProblemOf, meantBy, parseQuery, rehearsalIn, type RawQuery } from '../requests/query.ts';
 import type { Connections } from './connections.ts';
 import type { Found, Refused, RouteTable } from './route-table.ts';
-import { editDistance } from '../../../domain/text/name-pattern.ts';
 
 type DoorParts = {
   readonly settings: HttpSettings;
@@ -365,18 +364,51 @@ function createIgnoredInput(log: Log): IgnoredInput {
 
 const maxLogged = 100;
 
-function ignoredParameters({ path, methods, query: own, access }: Route, raw: RawQuery): readonly string[] {
+function ignoredParameters(route: Route, raw: RawQuery): readonly string[] {
+  const { path, methods, query: own, access } = route;
   const unknown = Object.keys(raw).filter((name) => name !== '' && !Object.hasOwn(own, name));
   if (access === 'events token') return unknown.filter((name) => name !== 'access_token');
   const isChanging = methods.some((method) => method !== 'GET');
   for (const name of isChanging ? unknown : []) {
-    const right = meantBy(name, Object.keys(own)) ?? rehearsalIn(name, raw[name]);
-    if (right === undefined || (right === 'dry_run' && path === '/v1/check')) continue;
-    const hint = Object.hasOwn(own, right) ? `did you mean "${right}"?` : 'this request cannot be rehearsed';
-    throw new HttpError(400, `unknown query parameter ${quoted(name, maxShown)}: ${hint}`);
+    const hint = hintFor(name, raw[name], route);
+    if (hint !== undefined) throw new HttpError(400, `unknown query parameter ${quoted(name, maxShown)}: ${hint}`);
   }
+  if (isChanging && access !== 'webhook secret') refuseSwallowed(route, raw);
   return path.startsWith('/v1/') ? unknown : [];
 }
+
+/** How to ask for the meaning of an unknown parameter; undefined if the request means the same without it. */
+function hintFor(name: string, value: RawQuery[string], { path, query: own, body, access }: Route): string | undefined {
+  const fields = Object.keys(body?.properties ?? {});
+  const right = meantBy(name, [...Object.keys(own), ...fields]) ?? rehearsalIn(name, value);
+  if (right === 'dry_run' && path === '/v1/check') return undefined;
+  if (right === undefined) {
+    const isNarrower = access !== 'webhook secret' && meantBy(name, narrowing) !== undefined;
+    return isNarrower ? 'this request cannot be limited by it' : undefined;
+  }
+  if (Object.hasOwn(own, right)) return `did you mean "${right}"?`;
+  return fields.includes(right) ? `"${right}" belongs in the JSON body` : 'this request cannot be rehearsed';
+}
+
+/** The parameters that limit a request, where a route has them. */
+const narrowing = ['container', 'image', 'engine'];
+
+/** A wrong separator (`timeout=5m;dry_run=true`, `async=true?dry_run`) hides a parameter in the value before it. */
+function refuseSwallowed(route: Route, raw: RawQuery): void {
+  for (const [name, values] of Object.entries(raw))
+    for (const piece of [values ?? []].flat().flatMap((value) => value.split(separators).slice(1))) {
+      const [hidden = '', value] = piece.split('=', 2);
+      const isParameter = Object.hasOwn(route.query, hidden);
+      const isMeant = value !== undefined && hintFor(hidden, value, route) !== undefined;
+      if (isParameter || isMeant)
+        throw new HttpError(
+          400,
+          `invalid query parameter ${quoted(name, maxShown)}: its value has ${quoted(hidden, maxShown)} in it; separate parameters with &`,
+        );
+    }
+}
+
+const separators = /[;?&]/;
 
 /** Printable ASCII, as a header needs it. */
 function describeIgnored(names: readonly string[]): string {
@@ -389,88 +421,3 @@ function describeIgnored(names: readonly string[]): string {
 const maxNames = 5;
 
 const maxShown = 40;
-
-/** The parameter that a name of another program, or a misspelt one, most likely stands for. */
-function meantBy(name: string, own: readonly string[]): string | undefined {
-  const typed = plain(name);
-  const parameters = own.map((each) => ({ name: each, plain: plain(each) }));
-  const same = parameters.find((each) => each.plain === typed);
-  if (same !== undefined) return same.name;
-  const parts = wordsIn(name);
-  for (const isMeant of [
-    (names: ReadonlySet<string>) => names.has(typed),
-    (names: ReadonlySet<string>) => parts.some((part) => part.length >= 3 && names.has(part)),
-  ]) {
-    const alias = Object.entries(aliases).find(([right, names]) => own.includes(right) && isMeant(names));
-    if (alias !== undefined) return alias[0];
-  }
-  const similar = parameters.find((each) => isSimilar(typed, each.plain));
-  return similar?.name;
-}
-
-/** The name `dry_run` if a client asks for no change in other words, also on a route that has no rehearsal. */
-function rehearsalIn(name: string, value: RawQuery[string]): string | undefined {
-  const isAction = actions.has(plain(name)) && [value].flat().some((one) => refusals.test(one?.trim() ?? ''));
-  return isAction ? 'dry_run' : meantBy(name, ['dry_run']);
-}
-
-/** `serviceName`, `service-name` and `service.name` have the word `service`. `name` alone says nothing of what it names. */
-function wordsIn(name: string): readonly string[] {
-  const words = name.slice(0, maxCompared).split(/[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u);
-  return words.map((word) => word.toLowerCase()).filter((word) => word !== 'name' && word !== 'names');
-}
-
-/** `Dry-Run`, `dry.run`, `dryRun[]` and `DRY_RUN` are the same name. */
-function plain(name: string): string {
-  return name
-    .slice(0, maxCompared)
-    .normalize('NFKC')
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}]/gu, '');
-}
-
-/** Longer than any parameter; bounds the time of the comparison. */
-const maxCompared = 40;
-
-/** An abbreviation (`cont`), a longer form (`containerNames`), or one typing mistake, two in a long name. */
-function isSimilar(typed: string, right: string): boolean {
-  if (typed.length >= 3 && right.startsWith(typed)) return true;
-  if (right.length >= 5 && typed.includes(right)) return true;
-  const mistakes = right.length < 4 ? 0 : right.length < 7 ? 1 : 2;
-  return Math.abs(typed.length - right.length) <= mistakes && editDistance(typed, right) <= mistakes;
-}
-
-/**
- * Names under which clients of Watchtower, its forks, What's Up Docker, Diun, Portainer and Percona PMM narrow a
- * request, by the parameter that does it here.
- */
-const aliases: Readonly<Record<string, ReadonlySet<string>>> = {
-  image: words(
-    'i img imgs newimagename oldimagename repository repositories repo repos tag tags reference ref registry digest',
-    'digests version versions',
-  ),
-  engine: words('node nodes agent agents server servers environment environments endpoint endpoints machine machines'),
-  dry_run: words(
-    'dry dr preview plan planonly simulate simulation sim noop whatif pretend rehearse rehearsal test testrun checkonly',
-    'check monitoronly monitor noupdate readonly pullonly nopull norestart nostart listonly fake mock diff compare show',
-    'print estimate validate validation verify prepare safe dont dontupdate skipupdate mode action method command cmd',
-  ),
-  container: words(
-    'c n q s ctr cnt name names id ids cid service services hostname hostnames host target targets only filter filters',
-    'include includes exclude excludes except skip app apps project projects stack stacks compose pod scope label labels',
-    'selector select selected selection subset query search match pattern regex regexp where which group groups',
-    'namespace unit units workload deployment job object item items entity resource instance instances vm uuid limit max',
-    'count first list',
-  ),
-};
-
-/** Words for an update, which with a negative value ask for none. */
-const actions = words(
-  'apply confirm confirmed execute run do update commit install deploy pull restart recreate real go',
-);
-
-const refusals = /^(?:false|f|0|no?|off|none|never)$/i;
-
-function words(...lines: readonly string[]): ReadonlySet<string> {
-  return new Set(lines.join(' ').split(' '));
-}

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type HttpScene, startHttp } from '../../support/http/http-scene.ts';
+import { createScriptedService } from '../../support/http/scripted-service.ts';
+
+// oxlint-disable-next-line typescript/no-explicit-any -- what is in there is what is tested
+type Json = Readonly<Record<string, any>>;
+
+/**
+ * Not the generator itself, which is no package of npm or Debian: the rules under which openapi-python-client leaves an
+ * operation, a reply or a model out, as they are in its parser (openapi.py, bodies.py, responses.py and properties/ of
+ * https://github.com/openapi-generators/openapi-python-client/tree/main/openapi_python_client/parser).
+ */
+let scene: HttpScene;
+let document: Json;
+beforeAll(async () => {
+  scene = await startHttp({ ...createScriptedService(), engines: () => [] });
+  document = (await scene.ask('/v1/openapi.json', { token: null })).json();
+});
+afterAll(() => scene.stop());
+
+const operations = () =>
+  Object.entries(document['paths'] as Json).flatMap(([path, methods]) =>
+    Object.entries(methods as Json).map(([method, described]) => ({ path, method, ...(described as Json) }) as Json),
+  );
+
+/** `PythonIdentifier` and `ClassName` of its utils.py. */
+const snake = (name: string): string =>
+  name
+    .replaceAll(/(?<=[a-z\d])(?=[A-Z])|[^\w]+/g, '_')
+    .toLowerCase()
+    .replaceAll(/_+/g, '_');
+const pascal = (name: string): string =>
+  snake(name).replaceAll(/(?:^|_)(.)/g, (_, first: string) => first.toUpperCase());
+
+test('every operation has an id, which is another one in the spelling of Python too', () => {
+  const names = operations().map(({ tags, operationId }) => `${tags[0]} ${snake(operationId)}`);
+  expect(names.length).toBeGreaterThan(25);
+  for (const name of names) expect(name).toMatch(/^\w+ [a-z]\w+$/);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+test('every body is of a media type that it can send, with a schema', () => {
+  const bodies = operations().flatMap(({ requestBody }) => requestBody ?? []);
+  expect(bodies.length).toBeGreaterThan(1);
+  for (const { content } of bodies) {
+    expect(Object.keys(content)).toEqual(['application/json']);
+    expect(content['application/json'].schema).toBeTypeOf('object');
+  }
+});
+
+test('every reply of the API has a status that is a number, and a media type that it can read', () => {
+  for (const { path, responses } of operations())
+    for (const [status, { content = {} }] of Object.entries(responses as Json)) {
+      expect(status).toMatch(/^[1-5]\d\d$/);
+      for (const type of Object.keys(content))
+        if (path !== '/swagger/doc.yaml') expect(type, path).toMatch(/^(?:application\/(?:[\w.-]+\+)?json|text\/.+)$/);
+    }
+});
+
+test('the parameters of a path are those that it names, in their order, and no parameter comes twice', () => {
+  for (const { path, parameters } of operations()) {
+    const inPath = parameters.flatMap(({ in: place, name }: Json) => (place === 'path' ? name : []));
+    expect(inPath).toEqual([...path.matchAll(/\{([a-zA-Z_-][a-zA-Z0-9_-]*)\}/g)].map(([, name]) => name));
+    const names = parameters.map(({ name }: Json) => snake(name));
+    expect(new Set(names).size, path).toBe(names.length);
+    for (const { schema } of parameters) expect(schema.type, path).toMatch(/^(?:string|boolean|integer)$/);
+  }
+});
+
+test('every model has a name of its own, fields with names of their own, and words whose constants differ', () => {
+  const models = new Map<string, string>();
+  const read = (schema: Json, name: string): void => {
+    const { $ref: reference, type, enum: values, items, properties, additionalProperties, ...more } = schema;
+    if (reference !== undefined) return expect(reference).toBe('#/components/schemas/Error');
+    for (const unsupported of ['not', 'if', 'patternProperties', 'prefixItems', '$defs', 'nullable'])
+      expect(more, name).not.toHaveProperty(unsupported);
+    const parts = [...(more['oneOf'] ?? []), ...(more['anyOf'] ?? []), ...(more['allOf'] ?? [])];
+    parts.forEach((part: Json, at) => read(part, `${name}Type${at}`));
+    if (values !== undefined) {
+      expect(type, name).toBe('string');
+      const constants = values.map((value: string) => snake(value).toUpperCase());
+      expect(new Set(constants).size, name).toBe(values.length);
+    }
+    if (type === 'array') read(items, `${name}Item`);
+    if (typeof additionalProperties === 'object') read(additionalProperties, `${name}AdditionalProperty`);
+    if (type !== 'object') return;
+    const text = JSON.stringify(schema);
+    expect(models.get(name) ?? text, name).toBe(text);
+    models.set(name, text);
+    const fields = Object.keys(properties ?? {});
+    expect(new Set(fields.map(snake)).size, name).toBe(fields.length);
+    for (const field of fields) read(properties[field], name + pascal(field));
+  };
+  for (const [name, schema] of Object.entries(document['components'].schemas as Json)) read(schema, name);
+  for (const { operationId, responses, requestBody } of operations()) {
+    const own = pascal(operationId);
+    if (requestBody !== undefined) read(requestBody.content['application/json'].schema, `${own}Body`);
+    for (const [status, { content = {} }] of Object.entries(responses as Json))
+      for (const { schema } of Object.values<Json>(content)) read(schema, `${own}Response${status}`);
+  }
+  expect(models.size).toBeGreaterThan(40);
+});
+
+test('every reply that a caller without the role gets is described', async () => {
+  for (const { path, security, responses } of operations())
+    if (security.length > 0 && !path.startsWith('/v1/hooks/')) expect(responses, path).toHaveProperty('403');
+});
