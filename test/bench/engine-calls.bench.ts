@@ -106,7 +106,9 @@ describeInLab('engine calls of a run', (lab) => {
         .filter(({ method, path }) => method !== 'HEAD' && !path.endsWith('/changes'));
       const each = calls.length / many;
       const kinds = [...countsOf(calls)].map(([kind, count]) => `${(count / many).toFixed(1)} ${kind}`).join(', ');
-      console.log(`forty updates, ${which} run: ${each.toFixed(1)} calls each (aim ${maxCallsEach}): ${kinds}`);
+      console.log(
+        `forty updates, ${which} run: ${each.toFixed(1)} calls each (at most ${maxCallsEach}, aim 20): ${kinds}`,
+      );
       console.log(
         `forty updates, ${which} run: ${((cpuMsOf(service) - before.cpuMs) / many).toFixed(1)} ms of CPU each (aim 30)`,
       );

@@ -219,7 +219,7 @@ export function createEngineCache(
 /** Joins a burst of events into one reading. A change must be visible within 100 ms. */
 const gatherMs = 20;
 
-const gatherWhileUpdatingMs = 1000;
+const gatherWhileUpdatingMs = 3000;
 
 /** Docker 20.10 announces an exit before its list shows it. */
 const secondReadingMs = 250;
