@@ -26,7 +26,7 @@ const sharedChunks = [
       'src/composition/run-command.ts',
       'src/interfaces/cli/cli.ts',
       'src/interfaces/cli/commands/run.ts',
-      'src/interfaces/cli/terminal/interrupt.ts',
+      'src/interfaces/cli/terminal/terminal.ts',
       'src/interfaces/cli/terminal/terminal.ts',
     ],
   },
@@ -86,7 +86,7 @@ const sharedChunks = [
     name: 'http',
     modules: [
       'src/interfaces/http/server/server.ts',
-      'src/interfaces/http/server/listen.ts',
+      'src/interfaces/http/server/connections.ts',
       'src/interfaces/metrics/metrics.ts',
     ],
   },

@@ -22,7 +22,7 @@ export function apiOf(
 ): NonNullable<CommandContext['serve']> {
   return async () => {
     const { createHttpServer } = await import('../interfaces/http/server/server.ts');
-    const { listen } = await import('../interfaces/http/server/listen.ts');
+    const { listen } = await import('../interfaces/http/server/connections.ts');
     const { createMetrics } = await import('../interfaces/metrics/metrics.ts');
     const { shownConfiguration } = await import('../config/show/shown-configuration.ts');
     const updatesAvailable = () => application.status().updatesAvailable;

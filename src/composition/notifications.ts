@@ -1,7 +1,7 @@
 import type { Settings } from '../config/read/process-settings.ts';
 import type { MessageLevel } from '../domain/notification/message.ts';
 import type { ServiceStart } from '../interfaces/cli/context/context.ts';
-import type { Interrupt } from '../interfaces/cli/terminal/interrupt.ts';
+import type { Interrupt } from '../interfaces/cli/terminal/terminal.ts';
 import type { Command, ProcessContext } from './process-context.ts';
 import type { Service } from './service.ts';
 import type { HomeAssistantDeps, HomeIdentity } from '../adapters/notify/home-assistant/home-assistant.ts';

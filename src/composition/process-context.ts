@@ -1,6 +1,5 @@
 import type { Clock, Log, Outside } from '../domain/outside/outside.ts';
-import type { Interrupt, createUpdateTracker } from '../interfaces/cli/terminal/interrupt.ts';
-import type { Terminal } from '../interfaces/cli/terminal/terminal.ts';
+import type { Interrupt, createUpdateTracker, Terminal } from '../interfaces/cli/terminal/terminal.ts';
 import type { Configuration } from '../config/read/load.ts';
 import { setMaxListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -66,7 +65,7 @@ export async function hearSignals(
   { terminal, clock, log, isLogOnly }: ProcessContext,
   hasSafePoints: boolean,
 ): Promise<ProcessInterrupt> {
-  const { createInterrupt, createUpdateTracker } = await import('../interfaces/cli/terminal/interrupt.ts');
+  const { createInterrupt, createUpdateTracker } = await import('../interfaces/cli/terminal/terminal.ts');
   const underWay = createUpdateTracker();
   const say = (line: string, level: 'info' | 'warn' = 'info') =>
     isLogOnly ? log[level](line) : terminal.err.write(`${line}\n`);

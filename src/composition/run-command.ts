@@ -16,7 +16,7 @@ import { join, dirname } from 'node:path';
 import { decisionCommands, type CommandName } from '../config/table/commands.ts';
 import type { readCommands } from '../interfaces/cli/cli.ts';
 import type { Sources } from '../interfaces/cli/context/context.ts';
-import type { Interrupt } from '../interfaces/cli/terminal/interrupt.ts';
+import type { Interrupt } from '../interfaces/cli/terminal/terminal.ts';
 import { ServiceError, messageWithoutPath } from '../domain/text/errors.ts';
 import type { DecisionSource } from '../interfaces/cli/context/decision-sources.ts';
 import { constants } from 'node:fs';

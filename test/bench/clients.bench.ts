@@ -1,5 +1,5 @@
 import { test } from 'vitest';
-import { createRecencyList, type Used } from '../../src/interfaces/http/guards/rate-limit.ts';
+import { createRecencyList, type Used } from '../../src/interfaces/http/guards/clients.ts';
 import { median } from './rig/ratios.ts';
 
 /** A flood of requests from addresses that each send one, at the bound of remembered clients. */

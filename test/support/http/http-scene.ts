@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createSystemClock } from '../../../src/adapters/process/clock.ts';
 import { endpointGroups, type HttpSettings } from '../../../src/domain/settings/http-settings.ts';
-import { listen } from '../../../src/interfaces/http/server/listen.ts';
+import { listen } from '../../../src/interfaces/http/server/connections.ts';
 import type { HttpParts, Service } from '../../../src/interfaces/http/service/parts.ts';
 import { createHttpServer, type HttpServer } from '../../../src/interfaces/http/server/server.ts';
 import { createTestLog, type LogLine } from '../test-log.ts';

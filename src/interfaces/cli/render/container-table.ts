@@ -1,4 +1,4 @@
-import type { Cell, Column } from '../terminal/style.ts';
+import type { Cell, Column } from '../terminal/terminal.ts';
 import { remarkOf } from '../../../domain/check/verdict.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { type ContainerOutcome, shownName } from '../../../domain/run/session.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import { containerOutcome } from '../../../../test/support/scene/fake-application.ts';
-import { createInterrupt, createUpdateTracker, type InterruptOptions, type SignalName } from './interrupt.ts';
+import { createInterrupt, createUpdateTracker, type InterruptOptions, type SignalName } from './terminal.ts';
 
 test('createUpdateTracker() names what has been begun in the engine and is not over', () => {
   const { onEvent, names } = createUpdateTracker();

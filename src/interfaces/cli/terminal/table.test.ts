@@ -1,4 +1,4 @@
-import { createStyle, type Cell } from './style.ts';
+import { createStyle, type Cell } from './terminal.ts';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { containerColumns } from '../render/container-table.ts';

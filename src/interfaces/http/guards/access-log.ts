@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
-import { pathOf } from '../requests/query.ts';
+import { pathOf } from '../requests/request.ts';
 
 type Access = {
   readonly response: ServerResponse;

@@ -4,8 +4,7 @@ import type { Log } from '../../../domain/outside/outside.ts';
 import { HttpError } from '../replies/errors.ts';
 import { readTokens, revokedIn, type TokenSource, type NamedToken } from '../../../domain/settings/http-settings.ts';
 import type { SessionStorage } from '../service/parts.ts';
-import { bufferedBytes } from '../requests/body.ts';
-import type { RawQuery } from '../requests/query.ts';
+import { bufferedBytes, type RawQuery } from '../requests/request.ts';
 import { readFileSync, statSync, type Stats } from 'node:fs';
 import { describeError } from '../../../domain/text/errors.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createClientReader } from './client-address.ts';
+import { createClientReader } from './clients.ts';
 
 describe('createClientReader()', () => {
   test.each([

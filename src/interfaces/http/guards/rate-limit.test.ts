@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createRateLimiter } from './rate-limit.ts';
+import { createRateLimiter } from './clients.ts';
 
 describe('createRateLimiter()', () => {
   test('decides like a plain list of all requests, whatever the clients and the times', () => {

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
-import { bufferBody, bufferedBytes } from './body.ts';
+import { bufferBody, bufferedBytes } from './request.ts';
 
 const maxBytes = 262_144;
 

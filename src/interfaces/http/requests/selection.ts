@@ -3,7 +3,7 @@ import { matchesReference, tryParseImageReference } from '../../../domain/image/
 import { parseDuration } from '../../../domain/text/duration.ts';
 import { sizeOfPatterns } from '../../../domain/text/name-pattern.ts';
 import { HttpError } from '../replies/errors.ts';
-import { list, text, unlisted, type Parameter } from './query.ts';
+import { list, text, unlisted, type Parameter } from './request.ts';
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';

@@ -32,12 +32,12 @@ import {
   isOfImage,
   isOnOneOf,
 } from '../requests/selection.ts';
-import { createCachedList } from '../service/update-runs.ts';
+import { createCachedList } from './update.ts';
 import type { EventStreams } from '../events/event-streams.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 import type { TrackedImage } from '../../../domain/inventory.ts';
-import { text as textParameter } from '../requests/query.ts';
+import { text as textParameter } from '../requests/request.ts';
 
 /** `GET /v1/containers` and `GET /v1/containers/details`: the watched containers, from memory. */
 export function containerRoutes(

@@ -5,7 +5,7 @@ import { printable } from '../../../domain/text/printable.ts';
 import { parseTimestamp, replyFields } from '../../json/timestamps.ts';
 import { HttpError } from '../replies/errors.ts';
 import { array, oneOf, integer, object, stamped, text, time, booleanField, engineField } from '../replies/schemas.ts';
-import { bufferedObject } from '../requests/body.ts';
+import { bufferedObject } from '../requests/request.ts';
 import { noSuchEngine } from '../requests/selection.ts';
 import type { HttpParts, Service } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';

@@ -1,10 +1,19 @@
 import { breakingRules } from '../../../domain/notes/read-release.ts';
 import { containerNotesEntry } from '../../json/entries.ts';
 import { replyFields } from '../../json/timestamps.ts';
-import { engineField, notesFields } from '../replies/schemas.ts';
+import {
+  engineField,
+  notesFields,
+  array,
+  booleanField,
+  object,
+  oneOf,
+  stamped,
+  text,
+  time,
+} from '../replies/schemas.ts';
 import { HttpError } from '../replies/errors.ts';
-import { array, booleanField, object, oneOf, stamped, text, time } from '../replies/schemas.ts';
-import { text as textParameter, toggle } from '../requests/query.ts';
+import { text as textParameter, toggle } from '../requests/request.ts';
 import { engineParameter, enginesIn } from '../requests/selection.ts';
 import type { HttpParts } from '../service/parts.ts';
 import { defineRoute, type Route } from '../service/route.ts';

@@ -1,7 +1,7 @@
 import { triggers } from '../../../domain/run/session.ts';
 import { HttpError } from '../replies/errors.ts';
 import type { HttpParts } from '../service/parts.ts';
-import { count, moment, flag, unlisted } from '../requests/query.ts';
+import { count, moment, flag, unlisted } from '../requests/request.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 import {
   array,
@@ -18,7 +18,7 @@ import {
 } from '../replies/schemas.ts';
 import { historyEntry, configurationEntry } from '../../json/entries.ts';
 import { replyFields } from '../../json/timestamps.ts';
-import type { Cors } from '../guards/cors.ts';
+import type { Cors } from '../guards/clients.ts';
 import type { EventStreams } from '../events/event-streams.ts';
 import type { TargetStatus } from '../../../domain/notification/message.ts';
 

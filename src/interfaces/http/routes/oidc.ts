@@ -4,11 +4,10 @@ import { type BegunSignIn, rightsOfPerson } from '../../../domain/access/rights.
 import { describeError } from '../../../domain/text/errors.ts';
 import { putNewest } from '../../../domain/text/plain-data.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import { createOriginReader } from '../guards/client-address.ts';
-import { createRateLimiter } from '../guards/rate-limit.ts';
+import { createOriginReader, createRateLimiter } from '../guards/clients.ts';
 import { cookieOf } from '../guards/sessions.ts';
 import { HttpError } from '../replies/errors.ts';
-import { queryOf, text, unlisted } from '../requests/query.ts';
+import { queryOf, text, unlisted } from '../requests/request.ts';
 import { defineRoute, type Route, type RouteReply } from '../service/route.ts';
 import type { RouteParts } from './routes.ts';
 

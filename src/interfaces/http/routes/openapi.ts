@@ -1,5 +1,5 @@
-import { createClientReader, type Client } from '../guards/client-address.ts';
-import type { ParameterDocumentation } from '../requests/query.ts';
+import { createClientReader, type Client } from '../guards/clients.ts';
+import type { ParameterDocumentation } from '../requests/request.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 import { errorSchema, type JsonSchema } from '../replies/schemas.ts';
 import { readFileSync } from 'node:fs';

@@ -1,8 +1,7 @@
 import { replyFields } from '../../json/timestamps.ts';
 import { HttpError } from '../replies/errors.ts';
 import { array, oneOf, stamped, text } from '../replies/schemas.ts';
-import { bufferedBytes } from '../requests/body.ts';
-import { text as textParameter, unlisted } from '../requests/query.ts';
+import { bufferedBytes, text as textParameter, unlisted } from '../requests/request.ts';
 import type { HttpParts } from '../service/parts.ts';
 import type { RegistryHints } from '../service/registry-hints.ts';
 import { defineRoute, type Route } from '../service/route.ts';

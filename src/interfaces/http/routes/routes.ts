@@ -1,6 +1,6 @@
 import type { KnownTokens, Revocations } from '../guards/auth.ts';
 import type { Sessions } from '../guards/sessions.ts';
-import type { Cors } from '../guards/cors.ts';
+import type { Cors } from '../guards/clients.ts';
 import type { EventStreams } from '../events/event-streams.ts';
 import type { HttpParts } from '../service/parts.ts';
 import type { Route } from '../service/route.ts';
@@ -11,13 +11,12 @@ import { containerRoutes, imagesRoute } from './containers.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import { decisionRoutes } from './decisions.ts';
 import { enginesRoutes, healthRoutes, statusRoute } from './status.ts';
-import { rollbackRoute, updateRoute } from './update.ts';
+import { rollbackRoute, updateRoute, type UpdateRuns } from './update.ts';
 import { notesRoute } from './notes.ts';
 import { sessionRoutes } from './sessions.ts';
 import { registryHookRoute } from './registry-hook.ts';
 import { openApiRoute, swaggerRoute } from './openapi.ts';
 import type { RegistryHints } from '../service/registry-hints.ts';
-import type { UpdateRuns } from '../service/update-runs.ts';
 
 export type RouteParts = HttpParts & {
   readonly browsers: Sessions;

@@ -19,7 +19,7 @@ import { countUnwatched } from '../../../domain/check/selection.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { internalError, problemOf, HttpError } from '../replies/errors.ts';
 import type { RunUnderWay } from '../../../domain/run/event.ts';
-import { flag, unlisted } from '../requests/query.ts';
+import { flag, unlisted } from '../requests/request.ts';
 import { replyFields, toTimestamp } from '../../json/timestamps.ts';
 import type { EngineState } from '../../../domain/outside/engine.ts';
 import { describeError } from '../../../domain/text/errors.ts';

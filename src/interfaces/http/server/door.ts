@@ -12,7 +12,15 @@ import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { HttpSettings, NamedToken } from '../../../domain/settings/http-settings.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import type { AccessLog } from '../guards/access-log.ts';
-import { passBody, bufferBody } from '../requests/body.ts';
+import {
+  passBody,
+  bufferBody,
+  hostProblemOf,
+  meantBy,
+  parseQuery,
+  rehearsalIn,
+  type RawQuery,
+} from '../requests/request.ts';
 import {
   createAuthentication,
   createWebhookAuthentication,
@@ -20,17 +28,23 @@ import {
   type Authenticate,
   type KnownTokens,
 } from '../guards/auth.ts';
-import { createClientReader, createPersonReader, createProxyWarning } from '../guards/client-address.ts';
-import { foreignPage, isFromOwnPage, type Cors } from '../guards/cors.ts';
+import {
+  createClientReader,
+  createPersonReader,
+  createProxyWarning,
+  foreignPage,
+  isFromOwnPage,
+  createRateLimiter,
+  type Cors,
+  type RateLimiter,
+  type RateVerdict,
+} from '../guards/clients.ts';
 import type { Recognised, Sessions } from '../guards/sessions.ts';
-import { createRateLimiter, type RateLimiter, type RateVerdict } from '../guards/rate-limit.ts';
 import { HttpError, internalError, problemOf, writeProblem, type HttpResponse } from '../replies/errors.ts';
 import { limitService, type LimitedService } from '../service/limited-service.ts';
 import type { Service } from '../service/parts.ts';
-import { RouteReply, type Route } from '../service/route.ts';
-import { hostProblemOf, meantBy, parseQuery, rehearsalIn, type RawQuery } from '../requests/query.ts';
+import { RouteReply, type Route, type Found, type Refused, type RouteTable } from '../service/route.ts';
 import type { Connections } from './connections.ts';
-import type { Found, Refused, RouteTable } from './route-table.ts';
 
 type DoorParts = {
   readonly settings: HttpSettings;

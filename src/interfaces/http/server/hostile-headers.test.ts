@@ -4,11 +4,10 @@ import { expect, test } from 'vitest';
 import { anyText } from '../../../../test/support/any-text.ts';
 import { parseIpAddress } from '../../../domain/settings/http-settings.ts';
 import { parseTimestamp } from '../../json/timestamps.ts';
-import { createClientReader } from '../guards/client-address.ts';
-import { createCors } from '../guards/cors.ts';
+import { createClientReader, createCors } from '../guards/clients.ts';
 import { HttpError } from '../replies/errors.ts';
 import { numberOf } from '../events/event-streams.ts';
-import { count, flag, list, moment, parseQuery, readQuery, text, normalTarget, pathOf } from '../requests/query.ts';
+import { count, flag, list, moment, parseQuery, readQuery, text, normalTarget, pathOf } from '../requests/request.ts';
 import { requestIdOf } from './door.ts';
 
 const pieces = [

@@ -1,26 +1,28 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, IncomingMessage, STATUS_CODES, type Server, type ServerOptions } from 'node:http';
 import { rightsOfPerson, type Person } from '../../../domain/access/rights.ts';
-import { describeError } from '../../../domain/text/errors.ts';
+import { describeError, ServiceError } from '../../../domain/text/errors.ts';
 import { createAccessLog } from '../guards/access-log.ts';
 import { trackConnections, type Connections } from './connections.ts';
-import { createRevocations, watchTokens } from '../guards/auth.ts';
-import { createCors } from '../guards/cors.ts';
+import { createRevocations, watchTokens, watchFiles } from '../guards/auth.ts';
+import { createCors } from '../guards/clients.ts';
 import { createEventStreams } from '../events/event-streams.ts';
 import { createDoor, type Door } from './door.ts';
 import { HttpResponse, errorBody, jsonType, type Problem } from '../replies/errors.ts';
 import type { HttpParts, HttpLimits } from '../service/parts.ts';
-import type { Route } from '../service/route.ts';
-import { createRouteTable, type RouteTable } from './route-table.ts';
+import { createRouteTable, type Route, type RouteTable } from '../service/route.ts';
 import { enabledRoutes } from '../routes/routes.ts';
 import { createSessions } from '../guards/sessions.ts';
-import { createTlsServer } from './tls.ts';
 import { createRegistryHints } from '../service/registry-hints.ts';
-import { createUpdateRuns } from '../service/update-runs.ts';
+import { createUpdateRuns } from '../routes/update.ts';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Clock } from '../../../domain/outside/outside.ts';
+import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import { readFileSync } from 'node:fs';
+import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
+import { createSecureContext } from 'node:tls';
+import { quoted } from '../../../domain/text/printable.ts';
+import type { TlsFiles } from '../../../domain/settings/http-settings.ts';
 
 /** The HTTP server before it listens. */
 export type HttpServer = {
@@ -252,3 +254,37 @@ const fewestConnections = 16;
 
 /** An idle connection takes about 10 kB, and there may be ten thousand event streams. */
 const maxConnections = 12_000;
+
+/** An HTTPS server that reads its certificate again when the files change. A new one applies to new connections. */
+function createTlsServer(
+  { certFile, keyFile }: TlsFiles,
+  options: ServerOptions<typeof IncomingMessage, typeof HttpResponse>,
+  { listener, log }: { readonly listener: Door; readonly log: Log },
+): HttpsServer {
+  const pair = watchPair({ certFile, keyFile }, log);
+  let active = pair();
+  const server = createHttpsServer({ ...options, ...active }, listener);
+  server.prependListener('connection', () => {
+    const current = pair();
+    if (current === active) return;
+    active = current;
+    server.setSecureContext(current);
+  });
+  return server;
+}
+
+function watchPair({ certFile, keyFile }: TlsFiles, log: Log) {
+  try {
+    return watchFiles([certFile, keyFile], {
+      read: ([cert = '', key = '']) => {
+        // A new certificate without its key must not replace the old pair.
+        createSecureContext({ cert, key });
+        return { cert, key, minVersion: 'TLSv1.2' as const };
+      },
+      log,
+    });
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new ServiceError('invalid-input', `Cannot use the TLS certificate ${quoted(certFile)}: ${why}`, { cause });
+  }
+}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
-import { createUpdateRuns } from './update-runs.ts';
+import { createUpdateRuns } from './update.ts';
 
 test('an update that is requested after the stop does not begin', async () => {
   const runs = createUpdateRuns(createFakeClock());
