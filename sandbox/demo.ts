@@ -1,5 +1,5 @@
 import type { Registry } from '../src/domain/outside/registry.ts';
-import type { ContainerRecipe, HostConfig } from '../src/domain/container/container-settings.ts';
+import type { ContainerRecipe, HostConfig } from '../src/domain/container/container.ts';
 import type { Clock, Prober, Engine } from '../src/domain/outside/outside.ts';
 import type { ServiceSettings } from '../src/domain/settings/effective-settings.ts';
 import type { Behaviour } from './base/behaviour.ts';

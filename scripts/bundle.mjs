@@ -27,7 +27,6 @@ const sharedChunks = [
       'src/interfaces/cli/cli.ts',
       'src/interfaces/cli/commands/run.ts',
       'src/interfaces/cli/terminal/terminal.ts',
-      'src/interfaces/cli/terminal/terminal.ts',
     ],
   },
   // The chunks below group modules that are loaded together.

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createLog } from '../src/adapters/process/log.ts';
-import { createEventLog } from '../src/application/events/event-log.ts';
+import { createEventLog } from '../src/application/events/history.ts';
 import type { ServiceEvent } from '../src/domain/run/event.ts';
 import type { ContainerOutcome } from '../src/domain/run/session.ts';
 import { describeEvent } from '../src/interfaces/cli/render/events.ts';

@@ -1,9 +1,4 @@
-import type {
-  ContainerConfig,
-  Endpoint,
-  HostConfig,
-  PortBinding,
-} from '../../src/domain/container/container-settings.ts';
+import type { ContainerConfig, Endpoint, HostConfig, PortBinding } from '../../src/domain/container/container.ts';
 import type { EngineProfile } from '../base/behaviour.ts';
 import { Refusal } from '../base/simulation.ts';
 

@@ -6,7 +6,7 @@ import type {
   Healthcheck,
   ImageConfig,
   MountPoint,
-} from '../../src/domain/container/container-settings.ts';
+} from '../../src/domain/container/container.ts';
 import { formatPlatform, samePlatform, type Platform } from '../../src/domain/image/platform.ts';
 import { dataOrderLabel } from '../../src/domain/transaction/data-helper.ts';
 import { readCreateBody, type CreateBody } from './create-body.ts';

@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import type { StopOptions, CommandOutcome, ContainerCommand } from '../../src/domain/outside/engine.ts';
-import type { RestartPolicy } from '../../src/domain/container/container-settings.ts';
+import { isAlive, type RestartPolicy } from '../../src/domain/container/container.ts';
 import { checkRestartPolicy, defaultRuntime } from './create-body.ts';
 import { Refusal } from '../base/simulation.ts';
 import {
@@ -25,7 +25,6 @@ import {
 } from '../world/networks.ts';
 import type { CommandBehaviour } from '../base/behaviour.ts';
 import { dataHelperOf } from './data-helper.ts';
-import { isAlive } from '../../src/domain/container/container.ts';
 import { removeOrphanedVolumes } from '../world/lookup.ts';
 
 type Done = 'done' | 'noop';

@@ -9,7 +9,7 @@ import type {
 } from '../../src/domain/outside/engine.ts';
 import { permissionNames } from '../../src/domain/outside/permission.ts';
 import type { Engine } from '../../src/domain/outside/outside.ts';
-import type { ContainerConfig } from '../../src/domain/container/container-settings.ts';
+import type { ContainerConfig } from '../../src/domain/container/container.ts';
 import { ServiceError } from '../../src/domain/text/errors.ts';
 import type { Calls, CallKind } from './calls.ts';
 import { createContainer, engineHostname } from '../containers/create.ts';

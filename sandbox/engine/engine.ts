@@ -24,7 +24,7 @@ import type { Swarm } from '../../src/domain/outside/engine.ts';
 import { createSwarmWorld } from '../swarm/orchestrator.ts';
 import { createSwarmControl, type SwarmControl } from '../swarm/services.ts';
 import type { Membership, SwarmState } from '../swarm/swarm-world.ts';
-import type { ContainerRecipe } from '../../src/domain/container/container-settings.ts';
+import type { ContainerRecipe } from '../../src/domain/container/container.ts';
 import {
   startEngine,
   stopEngine,

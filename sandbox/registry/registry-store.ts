@@ -9,7 +9,7 @@ import {
 import type { FoundSignature } from '../../src/domain/image/signature.ts';
 import { ServiceError, type ErrorCode } from '../../src/domain/text/errors.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';
-import type { ImageConfig } from '../../src/domain/container/container-settings.ts';
+import type { ImageConfig } from '../../src/domain/container/container.ts';
 import type { Platform } from '../../src/domain/image/platform.ts';
 import type { Behaviour } from '../base/behaviour.ts';
 import { digestOf } from '../base/simulation.ts';

@@ -7,7 +7,7 @@ import type {
   RemoteImage,
   TagList,
 } from '../../src/domain/outside/registry.ts';
-import { versionLabels } from '../../src/domain/image/image-labels.ts';
+import { versionLabels } from '../../src/domain/image/labels.ts';
 import { sourceAnnotations } from '../../src/domain/image/image-source.ts';
 import {
   alternativesTo,

@@ -1,5 +1,4 @@
-import type { ContainerConfig, Endpoint, HostConfig } from '../../src/domain/container/container-settings.ts';
-import type { Network } from '../../src/domain/container/container.ts';
+import type { ContainerConfig, Endpoint, HostConfig, Network } from '../../src/domain/container/container.ts';
 import { findNetwork, getNetwork, findContainer } from './lookup.ts';
 import { Refusal } from '../base/simulation.ts';
 import { emitEvent, type SandboxContainer, type SandboxNetwork, type World, type HostPort } from './world.ts';

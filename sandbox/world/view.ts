@@ -1,6 +1,5 @@
 import type { ContainerFilter, EngineEvent, PastEventsQuery } from '../../src/domain/outside/engine.ts';
-import type { Container, ContainerSummary } from '../../src/domain/container/container.ts';
-import type { Endpoint, HostConfig } from '../../src/domain/container/container-settings.ts';
+import type { Container, ContainerSummary, Endpoint, HostConfig } from '../../src/domain/container/container.ts';
 import { findImage } from './lookup.ts';
 import { isProbed, engineNowMs, type SandboxContainer, type World, type HostPort } from './world.ts';
 

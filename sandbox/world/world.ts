@@ -1,12 +1,13 @@
 import type { EngineEvent, ContainerCommand } from '../../src/domain/outside/engine.ts';
-import type { ContainerStatus, HealthStatus } from '../../src/domain/container/container.ts';
 import type {
+  ContainerStatus,
+  HealthStatus,
   ContainerConfig,
   Endpoint,
   HostConfig,
   MountPoint,
   Healthcheck,
-} from '../../src/domain/container/container-settings.ts';
+} from '../../src/domain/container/container.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';
 import type { Platform } from '../../src/domain/image/platform.ts';
 import type { Behaviour, EngineProfile } from '../base/behaviour.ts';

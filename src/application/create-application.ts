@@ -2,7 +2,7 @@ import type { CheckRequest } from '../domain/run/session.ts';
 import type { ServiceEvent, RecoveredTransaction, RecoveryReport } from '../domain/run/event.ts';
 import type { ComposeRecord } from '../domain/compose/compose-record.ts';
 import type { DecisionRecord } from '../domain/decision/decisions.ts';
-import type { SeenTag } from '../domain/check/sightings.ts';
+import type { SeenTag } from '../domain/check/known-versions.ts';
 import type { SharedRecords, Outside, Clock, Log } from '../domain/outside/outside.ts';
 import type { ServiceSettings } from '../domain/settings/effective-settings.ts';
 import { plainName } from '../domain/transaction/transaction-names.ts';
@@ -30,8 +30,14 @@ import { createTagSightings } from './check/newer.ts';
 import { createBackgroundRepairs, createRepairNews } from './recovery/background-repairs.ts';
 import { createListRepaired, createUpdateLock } from './update/session.ts';
 import { createEngineCache, type FollowOptions } from './inventory/engine-cache.ts';
-import { announceRun, createEventLog, createPublisher } from './events/event-log.ts';
-import { createHistory, eventsOf, type HistoryEntry } from './events/history.ts';
+import {
+  announceRun,
+  createEventLog,
+  createPublisher,
+  createHistory,
+  eventsOf,
+  type HistoryEntry,
+} from './events/history.ts';
 import { createInventory, createUnwatched, createLastOutcomes } from './inventory/inventory.ts';
 import { createLastChecks, type StoredCheck } from './inventory/last-checks.ts';
 import { createServiceRecovery } from './swarm/follow-service.ts';

@@ -21,7 +21,7 @@ import {
   type SeenTag,
   toMonotonicClock,
   toWallClock,
-} from '../domain/check/sightings.ts';
+} from '../domain/check/known-versions.ts';
 import { defaultSettings } from '../domain/settings/effective-settings.ts';
 import { openMemory } from './memory.ts';
 

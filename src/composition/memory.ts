@@ -5,7 +5,7 @@ import type { Memory } from '../application/create-application.ts';
 import { compactChecks, readStoredCheck } from '../application/inventory/last-checks.ts';
 import { compactHistory, readHistoryEntry, type HistoryEntry } from '../application/events/history.ts';
 import { compactComposeRecords, readComposeRecord } from '../domain/compose/compose-record.ts';
-import { compactSeenTags, readSeenTag } from '../domain/check/sightings.ts';
+import { compactSeenTags, readSeenTag } from '../domain/check/known-versions.ts';
 import { compactRecords, readDecisionRecord } from '../domain/decision/decisions.ts';
 import { compactNotes, readStoredNotes, type StoredNotes } from '../domain/notes/stored-notes.ts';
 import { compactSessions, readSessionChange, type SessionChange } from '../domain/settings/http-settings.ts';

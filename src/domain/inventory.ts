@@ -14,12 +14,12 @@ import {
   type ContainerReach,
 } from './container/container.ts';
 import type { NotesSummary } from './notes/notes.ts';
-import type { UnfinishedUpdate } from './recovery/unfinished-update.ts';
-import type { CandidateKind } from './image/tag-policy.ts';
+import { hasFormerImage, withoutKept, type UnfinishedUpdate } from './recovery/leftovers.ts';
+import type { CandidateKind } from './image/version-tag.ts';
 import type { Hold } from './decision/decisions.ts';
 import type { ComposeState } from './compose/compose-state.ts';
 import type { UnwatchedReason, WatchedContainer } from './check/selection.ts';
-import { versionOf, type ImageVersions } from './image/image-labels.ts';
+import { versionOf, type ImageVersions } from './image/labels.ts';
 import type { EntryKind, PastOutcome } from './run/session.ts';
 import {
   digestIn,
@@ -41,7 +41,6 @@ import {
 } from './container/lookup.ts';
 import { iconIn } from './image/image-source.ts';
 import type { Seal } from './outside/outside.ts';
-import { hasFormerImage, withoutKept } from './recovery/former-version.ts';
 import { dependenciesOf, type SoftOptions } from './plan/dependency-graph.ts';
 import { isSameList, isSameRecord } from './text/plain-data.ts';
 

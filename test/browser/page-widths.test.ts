@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Inventory, TrackedContainer } from '../../src/domain/inventory.ts';
 import { missingPermissions, type PermissionName } from '../../src/domain/outside/permission.ts';
-import { beingRepaired, nameIsTaken } from '../../src/domain/recovery/unfinished-update.ts';
+import { beingRepaired, nameIsTaken } from '../../src/domain/recovery/leftovers.ts';
 import { buildPage } from '../support/pages/built-page.ts';
 import { digestOf } from '../support/scene/builders.ts';
 import { startHttp } from '../support/http/http-scene.ts';

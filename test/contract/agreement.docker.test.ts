@@ -1,8 +1,7 @@
 import type { Engine } from '../../src/domain/outside/outside.ts';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Container } from '../../src/domain/container/container.ts';
-import type { HostConfig } from '../../src/domain/container/container-settings.ts';
+import type { Container, HostConfig } from '../../src/domain/container/container.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import { dockerFixture } from './engine/docker-fixture.ts';
 import { eventually, type Body, type EngineFixture, type Program } from './engine/fixture.ts';

@@ -189,19 +189,19 @@ export const mutations = [
   },
   {
     name: 'stops, starts and removals rest on expected facts',
-    file: 'src/domain/transaction/expected-facts.ts',
+    file: 'src/domain/transaction/facts.ts',
     find: `  'policy',\n  'awaitHealth',\n]`,
     replace: `  'policy',\n  'awaitHealth',\n  'stop',\n  'start',\n  'remove',\n]`,
   },
   {
     name: 'the mark is removed on expected facts',
-    file: 'src/domain/transaction/expected-facts.ts',
+    file: 'src/domain/transaction/facts.ts',
     find: `  'policy',\n  'awaitHealth',\n]`,
     replace: `  'policy',\n  'awaitHealth',\n  'unmark',\n]`,
   },
   {
     name: 'facts of an old container that has exited by itself are expected',
-    file: 'src/domain/transaction/expected-facts.ts',
+    file: 'src/domain/transaction/facts.ts',
     find: `  return old?.place !== 'name' || isAlive(old.status) === wasRunning;`,
     replace: `  return old?.place !== 'name' || isAlive(old.status) || wasRunning || !wasRunning;`,
   },
@@ -236,7 +236,7 @@ export const mutations = [
   },
   {
     name: 'an image that a prune has removed is not pulled again',
-    file: 'src/application/transaction/fetch-image.ts',
+    file: 'src/application/transaction/create-successor.ts',
     find: `  if (held !== undefined || reference === undefined || !isDigest(digest)) return held;`,
     replace: `  if (held === undefined || held !== undefined) return held;`,
   },
@@ -261,13 +261,13 @@ export const mutations = [
   },
   {
     name: 'the image in the engine is not compared with the verified one',
-    file: 'src/application/transaction/fetch-image.ts',
+    file: 'src/application/transaction/create-successor.ts',
     find: `    if (image !== undefined && (await isVerified(context, image, verified))) return image;`,
     replace: `    if (image !== undefined) return image;`,
   },
   {
     name: 'an index without a signature is given to the engine',
-    file: 'src/application/transaction/fetch-image.ts',
+    file: 'src/application/transaction/create-successor.ts',
     find: `isIndexUnsigned ? [manifestDigest] : [`,
     replace: `isIndexUnsigned ? [digest] : [`,
   },
@@ -279,7 +279,7 @@ export const mutations = [
   },
   {
     name: 'the old container keeps its restart policy when its data may change',
-    file: 'src/domain/transaction/data.ts',
+    file: 'src/domain/transaction/member.ts',
     find: `    return old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart);
   });
 }`,
@@ -289,7 +289,7 @@ export const mutations = [
   },
   {
     name: 'data are restored only if the new version runs',
-    file: 'src/domain/transaction/data.ts',
+    file: 'src/domain/transaction/member.ts',
     find: `  if (isChangeCertain(facts)) return true;
   const isAnnounced`,
     replace: `  if (memory !== undefined) return members.some((member) => member.new !== undefined && isAlive(member.new.status));
@@ -297,7 +297,7 @@ export const mutations = [
   },
   {
     name: 'data are restored although they were not saved',
-    file: 'src/domain/transaction/data.ts',
+    file: 'src/domain/transaction/member.ts',
     find: `  if (!isSaveBegun) return false;
 `,
     replace: `  if (isSaveBegun === undefined) return false;
@@ -305,13 +305,13 @@ export const mutations = [
   },
   {
     name: 'a started restore counts as a complete one',
-    file: 'src/domain/transaction/data.ts',
+    file: 'src/domain/transaction/member.ts',
     find: ` && restore.status === 'exited' && restore.exitCode === 0;`,
     replace: `;`,
   },
   {
     name: 'data that were saved before the old container ran again count as saved',
-    file: 'src/domain/transaction/data.ts',
+    file: 'src/domain/transaction/member.ts',
     find: `savedOf.get(old.id) === old.startedAt`,
     replace: `savedOf.has(old.id)`,
   },

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Endpoint, HostConfig, ImageConfig } from '../../src/domain/container/container-settings.ts';
+import type { Endpoint, HostConfig, ImageConfig } from '../../src/domain/container/container.ts';
 import { idOf } from './scene/builders.ts';
 import type { CreateBody } from './engine/engine-inspect.ts';
 

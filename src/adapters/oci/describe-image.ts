@@ -1,5 +1,4 @@
-import { labelOf, type Labels } from '../../domain/image/labels.ts';
-import { versionLabels } from '../../domain/image/image-labels.ts';
+import { labelOf, versionLabels, type Labels } from '../../domain/image/labels.ts';
 import { defined } from '../../domain/text/plain-data.ts';
 import type { AlternativeImage, RemoteImage, RemoteConfig } from '../../domain/outside/registry.ts';
 import {

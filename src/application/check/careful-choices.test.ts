@@ -4,7 +4,7 @@ import { readTagLists, type TagList } from '../../../test/support/registry/tag-l
 import { digestOf } from '../../../test/support/scene/builders.ts';
 import type { RemoteImage } from '../../domain/outside/registry.ts';
 import { parseImageReference } from '../../domain/image/image-reference.ts';
-import { readTagPolicy, type TagPolicy } from '../../domain/image/tag-policy.ts';
+import { readTagPolicy, type TagPolicy } from '../../domain/image/version-tag.ts';
 import { createCandidateFinder } from './newer.ts';
 
 const lists = readTagLists('careful');

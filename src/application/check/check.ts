@@ -1,15 +1,20 @@
 import { readOwnWays, type ServiceListing } from '../engine/listing.ts';
-import { obsoleteFailures, failedVersionsIn, type FailedVersion } from '../../domain/check/failed-version.ts';
+import { obsoleteFailures, failedVersionsIn, type FailedVersion } from '../../domain/check/known-versions.ts';
 import { isContainer, type EngineRuns } from '../../domain/run/session.ts';
-import type { Approval } from '../../domain/image/tag-policy.ts';
+import type { Approval } from '../../domain/image/version-tag.ts';
 import type { NotesService } from './notes.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { UnmatchedFilter, WatchedContainer } from '../../domain/check/selection.ts';
 import type { MadePlan } from '../../domain/plan/update-plan.ts';
 import { effectiveSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import { judgeWithoutRegistry, judgeFailure } from '../../domain/check/staleness.ts';
-import { unknownVerdict, type Verdict, type CheckSubject } from '../../domain/check/verdict.ts';
-import type { UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
+import {
+  judgeWithoutRegistry,
+  judgeFailure,
+  unknownVerdict,
+  type Verdict,
+  type CheckSubject,
+} from '../../domain/check/verdict.ts';
+import type { UnfinishedUpdate } from '../../domain/recovery/leftovers.ts';
 import { askRegistries, createCooldownClock, type Question } from './registry-verdict.ts';
 import type { ReadReference, SelectedContainers } from './select-containers.ts';
 import { createCandidateFinder, createTagSightings, type TagSightings } from './newer.ts';

@@ -1,4 +1,4 @@
-import type { Approval, CandidateKind } from '../../domain/image/tag-policy.ts';
+import type { Approval, CandidateKind } from '../../domain/image/version-tag.ts';
 import type { Hold, DecidedCandidate } from '../../domain/decision/decisions.ts';
 import type { WindowSetting } from '../../domain/settings/values/versions.ts';
 import type { VerifiedImage, Registry } from '../../domain/outside/registry.ts';
@@ -13,12 +13,12 @@ import {
   type Digest,
 } from '../../domain/image/image-reference.ts';
 import { isContainer, type Cooldown, type EntryKind } from '../../domain/run/session.ts';
-import type { FailedVersion } from '../../domain/check/failed-version.ts';
+import type { FailedVersion } from '../../domain/check/known-versions.ts';
 import type { Staleness, TagOfCandidate, Verdict } from '../../domain/check/verdict.ts';
 import type { ReadReference } from './select-containers.ts';
 import { labelsInEffect } from '../../domain/settings/effective-settings.ts';
 import { projectOf } from '../../domain/compose/compose-project.ts';
-import { versionOf, versionsBetween, type ImageVersions } from '../../domain/image/image-labels.ts';
+import { versionOf, versionsBetween, type ImageVersions } from '../../domain/image/labels.ts';
 import { defined } from '../../domain/text/plain-data.ts';
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import type { CheckedFacts } from '../../domain/run/event.ts';

@@ -3,7 +3,7 @@ import { createSandboxRegistry } from '../../../sandbox/registry/registry.ts';
 import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
 import type { Registry } from '../../domain/outside/registry.ts';
 import { parseImageReference } from '../../domain/image/image-reference.ts';
-import { readTagPolicy, type TagPolicy } from '../../domain/image/tag-policy.ts';
+import { readTagPolicy, type TagPolicy } from '../../domain/image/version-tag.ts';
 import { createCandidateFinder } from './newer.ts';
 
 const amd64 = { os: 'linux', architecture: 'amd64', variant: '' };

@@ -1,7 +1,7 @@
 import { accessTest, type AccessFilter } from '../../domain/access/rights.ts';
 import { failedInAnother, withCanaries } from '../../domain/plan/order.ts';
 import type { ContainerSummary, Container } from '../../domain/container/container.ts';
-import { withoutKept } from '../../domain/recovery/former-version.ts';
+import { withoutKept } from '../../domain/recovery/leftovers.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { isContainer } from '../../domain/run/session.ts';
 import { quoted } from '../../domain/text/printable.ts';

@@ -7,9 +7,15 @@ import { printTime } from '../../domain/text/duration.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { sentence } from '../../domain/text/words.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
-import { type TagCandidate } from '../../domain/image/tag-policy.ts';
+import { type TagCandidate } from '../../domain/image/version-tag.ts';
 import { chooseTag, hasPattern, lineOf, type TagQuestion } from '../../domain/image/choose-tag.ts';
-import { judgeFailure, judgeContent } from '../../domain/check/staleness.ts';
+import {
+  judgeFailure,
+  judgeContent,
+  unknownVerdict,
+  type CheckSubject,
+  type Verdict,
+} from '../../domain/check/verdict.ts';
 import {
   ageOf,
   withSighting,
@@ -20,8 +26,7 @@ import {
   type Now,
   type Sighting,
   type SeenTag,
-} from '../../domain/check/sightings.ts';
-import { unknownVerdict, type CheckSubject, type Verdict } from '../../domain/check/verdict.ts';
+} from '../../domain/check/known-versions.ts';
 import type { ImageIndex } from '../../domain/container/lookup.ts';
 import { needsSignature, requireSignature } from './require-signature.ts';
 import type { CooldownClock } from './registry-verdict.ts';

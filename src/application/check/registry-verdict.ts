@@ -11,11 +11,12 @@ import {
   judgeOlderDigest,
   seenSince,
   type Content,
-} from '../../domain/check/staleness.ts';
+  type CheckSubject,
+  type Verdict,
+} from '../../domain/check/verdict.ts';
 import type { Clock, Log } from '../../domain/outside/outside.ts';
 import { formatPlatform, sameArchitecture, type Platform } from '../../domain/image/platform.ts';
-import { ageOf, eligibleOlderDigests, type Sighting, type Now } from '../../domain/check/sightings.ts';
-import type { CheckSubject, Verdict } from '../../domain/check/verdict.ts';
+import { ageOf, eligibleOlderDigests, type Sighting, type Now } from '../../domain/check/known-versions.ts';
 import { mapConcurrently, remember, createFirstTimes } from '../async/concurrency.ts';
 import { justSeen, undefinedIfDeleted, judgeHigherTags, type CandidateSearch } from './newer.ts';
 import { requireSignature } from './require-signature.ts';

@@ -13,7 +13,7 @@ import {
 import { imageLabelsIn, noImageLabels, type ImageLabelsOf, type ImageIndex } from '../../domain/container/lookup.ts';
 import type { ReadOnlyOutside, Clock, Log } from '../../domain/outside/outside.ts';
 import { entryKeyOf } from '../../domain/run/session.ts';
-import { unfinishedUpdates, type UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
+import { unfinishedUpdates, type UnfinishedUpdate } from '../../domain/recovery/leftovers.ts';
 import type { ImageReference } from '../../domain/image/image-reference.ts';
 import { transactionMarksOf } from '../../domain/transaction/transaction-names.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';

@@ -1,5 +1,5 @@
 import type { Container, ContainerSummary, ImageSummary, Image } from '../../domain/container/container.ts';
-import { failedVersionsOf, type FailedVersion } from '../../domain/check/failed-version.ts';
+import { failedVersionsOf, type FailedVersion } from '../../domain/check/known-versions.ts';
 import { indexImages, unlistedImageIds, type ImageIndex } from '../../domain/container/lookup.ts';
 import type { ReadOnlyOutside, ConfigUse, ImageConfigs } from '../../domain/outside/outside.ts';
 import { doubtfulWays, ownWays, type OwnWays } from '../../domain/self-update/own-ways.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { containerOutcome, session } from '../../../test/support/scene/fake-application.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
-import { createEventLog } from './event-log.ts';
+import { createEventLog } from './history.ts';
 
 const skipped = (atMs: number): ServiceEvent => ({ kind: 'scan_skipped', trigger: 'schedule', reason: 'busy', atMs });
 

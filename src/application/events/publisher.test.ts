@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import { createPublisher } from './event-log.ts';
+import { createPublisher } from './history.ts';
 
 const event = { kind: 'containers_selected', runId: 'r', names: [] } as const;
 

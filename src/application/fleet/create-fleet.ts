@@ -5,8 +5,7 @@ import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { Outside, Log } from '../../domain/outside/outside.ts';
 import type { Memory } from '../create-application.ts';
 import type { Application, EngineApplication, Planned } from '../application.ts';
-import { createEventLog, createPublisher } from '../events/event-log.ts';
-import { createHistory, eventsOf, type HistoryEntry } from '../events/history.ts';
+import { createEventLog, createPublisher, createHistory, eventsOf, type HistoryEntry } from '../events/history.ts';
 import { createStatus } from '../inventory/status.ts';
 import { createScheduler } from '../async/scheduler.ts';
 import {

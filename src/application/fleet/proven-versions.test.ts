@@ -3,7 +3,7 @@ import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
 import { makeCosignKey } from '../../../test/support/registry/cosign.ts';
 import { createFleetScene, type FleetSceneOptions } from '../../../test/support/scene/fleet-scene.ts';
 import { readVerificationKeys } from '../../adapters/process/verification-keys.ts';
-import { failedVersionTag } from '../../domain/check/failed-version.ts';
+import { failedVersionTag } from '../../domain/check/known-versions.ts';
 import { parseWaves } from '../../domain/waves.ts';
 
 const minute = 60_000;

@@ -11,7 +11,7 @@ import type {
 import type { PartOfRun, CheckedContainer } from '../check/checked-container.ts';
 import type { CheckReport } from '../check/check.ts';
 import type { Application, EngineApplication } from '../application.ts';
-import { announceRun, type AnnouncedRun } from '../events/event-log.ts';
+import { announceRun, type AnnouncedRun } from '../events/history.ts';
 import { chooseEngines, inOrder, type ReachedMember, type Answer } from './members.ts';
 import { inAllWaves, wavesOf, type PartFor, type WaveParts } from './waves.ts';
 import { addTo, defined } from '../../domain/text/plain-data.ts';

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { countCalls } from '../../../test/support/engine/counted-engine.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
-import type { Healthcheck } from '../../domain/container/container-settings.ts';
+import type { Healthcheck } from '../../domain/container/container.ts';
 import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 import { healthDeadlineMs, passHealthCheck } from './health.ts';
 

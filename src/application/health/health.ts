@@ -1,7 +1,6 @@
 import { formatDuration } from '../../domain/text/duration.ts';
 import { removesItself } from '../../domain/transaction/journal.ts';
-import { isAlive, type Container } from '../../domain/container/container.ts';
-import type { ContainerSettings, Healthcheck } from '../../domain/container/container-settings.ts';
+import { isAlive, type Container, type ContainerSettings, type Healthcheck } from '../../domain/container/container.ts';
 import { maxWaitMs, type HealthProbe } from '../../domain/settings/values/label-values.ts';
 import { hideSecrets } from '../../domain/text/hidden-secrets.ts';
 import type { EngineInfo, StopOptions } from '../../domain/outside/engine.ts';

@@ -29,7 +29,7 @@ import {
 import type { Instance, Seal } from '../../domain/outside/outside.ts';
 import type { ServiceSettings, LabelledSetting } from '../../domain/settings/effective-settings.ts';
 import { transactionMarksOf } from '../../domain/transaction/transaction-names.ts';
-import { unfinishedUpdates } from '../../domain/recovery/unfinished-update.ts';
+import { unfinishedUpdates } from '../../domain/recovery/leftovers.ts';
 import { entryKeyOf, type PastOutcome, type ContainerOutcome } from '../../domain/run/session.ts';
 import type { SwarmService } from '../../domain/container/swarm-service.ts';
 import type { LastChecks } from './last-checks.ts';

@@ -9,14 +9,14 @@ import {
 } from '../../domain/image/image-reference.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
 import type { LastCheck, TrackedContainer } from '../../domain/inventory.ts';
-import { candidateKinds, printApproval } from '../../domain/image/tag-policy.ts';
+import { candidateKinds, printApproval } from '../../domain/image/version-tag.ts';
 import { failedInAnother } from '../../domain/plan/order.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { approvalOfLabel, windowOfLabel } from '../../domain/settings/values/versions.ts';
 import { heldBecause, unknownBecause, type DecidedCandidate } from '../../domain/decision/decisions.ts';
 import { candidateDigest, otherDigest, type CheckedContainer, type UnheldVerdict } from '../check/checked-container.ts';
 import { freshReason, stalenesses } from '../../domain/check/verdict.ts';
-import { versionChanges } from '../../domain/image/image-labels.ts';
+import { versionChanges } from '../../domain/image/labels.ts';
 import { isJsonObject } from '../../domain/text/json.ts';
 
 /** Results of the last checks. A result counts while its container runs the checked image. */

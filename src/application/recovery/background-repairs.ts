@@ -1,5 +1,5 @@
 import { keysOfRepaired, type RecoveredTransaction } from '../../domain/run/event.ts';
-import { beingRepaired } from '../../domain/recovery/unfinished-update.ts';
+import { beingRepaired } from '../../domain/recovery/leftovers.ts';
 import type { Outside, Clock } from '../../domain/outside/outside.ts';
 import { putNewest } from '../../domain/text/plain-data.ts';
 

@@ -1,5 +1,5 @@
 import { versionFactsOf, type ImageLabelsOf } from '../../domain/container/lookup.ts';
-import { versionOf } from '../../domain/image/image-labels.ts';
+import { versionOf } from '../../domain/image/labels.ts';
 import {
   isAlive,
   shortId,

@@ -4,7 +4,7 @@ import { isAlive, restartPolicyOf, type ContainerSummary } from '../../domain/co
 import type { Outside } from '../../domain/outside/outside.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
 import { imageLabelsIn, indexImages } from '../../domain/container/lookup.ts';
-import { isKeptByUpdate, keptAmong, withoutKept } from '../../domain/recovery/former-version.ts';
+import { isKeptByUpdate, keptAmong, withoutKept, nameIsTaken } from '../../domain/recovery/leftovers.ts';
 import {
   isMarkOf,
   keptMarksOf,
@@ -36,7 +36,6 @@ import { isFailure } from '../../domain/outside/engine.ts';
 import { describeError } from '../../domain/text/errors.ts';
 import { followedTag } from '../transaction/facts.ts';
 import type { MemberFacts } from '../../domain/transaction/facts.ts';
-import { nameIsTaken } from '../../domain/recovery/unfinished-update.ts';
 import {
   failuresOf,
   rememberFailures,

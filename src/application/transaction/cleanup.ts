@@ -3,7 +3,7 @@ import type { Outcomes } from '../../domain/run/session.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import { isAlive, type ContainerSummary, type ImageSummary } from '../../domain/container/container.ts';
 import type { RemovedImage } from '../../domain/run/event.ts';
-import { userTags } from '../../domain/check/failed-version.ts';
+import { userTags } from '../../domain/check/known-versions.ts';
 import { hasValidSeal, readJournal } from '../../domain/transaction/journal.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { formatReference, tryParseImageReference } from '../../domain/image/image-reference.ts';
@@ -14,7 +14,7 @@ import {
   type Successor,
   type SupersededImage,
   type KeptContainer,
-} from '../../domain/recovery/former-version.ts';
+} from '../../domain/recovery/leftovers.ts';
 import { getsFreshVolumes } from '../../domain/plan/replacement.ts';
 import type { UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';

@@ -1,7 +1,6 @@
 /** The steps that copy and restore the data of an update, with helper containers beside the data. */
 
-import { isAlive, type Container } from '../../domain/container/container.ts';
-import type { DataItem, MountPoint } from '../../domain/container/container-settings.ts';
+import { isAlive, type Container, type DataItem, type MountPoint } from '../../domain/container/container.ts';
 import { isFailure, type CallOutcome } from '../../domain/outside/engine.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { otherWriter } from '../../domain/plan/saved-data.ts';

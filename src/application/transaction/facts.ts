@@ -1,5 +1,8 @@
 import {
   placedBy,
+  continueHandOver,
+  isOnItsWay,
+  observe,
   type ContainerFacts,
   type Member,
   type MemberFacts,
@@ -27,7 +30,6 @@ import { readDataFacts } from './data.ts';
 import { servesForMs, type OpenTransaction } from './open-transaction.ts';
 import { parseTransactionName, transactionNamePrefix } from '../../domain/transaction/transaction-names.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
-import { continueHandOver, isOnItsWay, observe } from '../../domain/transaction/expected-facts.ts';
 import type { TransactOptions } from './transact.ts';
 import type { EngineEvent } from '../../domain/outside/engine.ts';
 

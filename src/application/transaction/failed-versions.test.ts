@@ -6,7 +6,7 @@ import {
   type SandboxProcess,
   type SandboxScene,
 } from '../../../test/support/scene/sandbox-outside.ts';
-import { isFailedVersionTag } from '../../domain/check/failed-version.ts';
+import { isFailedVersionTag } from '../../domain/check/known-versions.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { createApplication } from '../create-application.ts';
 

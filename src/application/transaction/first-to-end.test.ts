@@ -2,7 +2,7 @@ import type { Engine } from '../../domain/outside/outside.ts';
 import { describe, expect, test } from 'vitest';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import { isFailedVersionTag } from '../../domain/check/failed-version.ts';
+import { isFailedVersionTag } from '../../domain/check/known-versions.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { createApplication } from '../create-application.ts';

@@ -1,6 +1,5 @@
 import { imageOf } from '../engine/listing.ts';
-import type { ContainerRecipe } from '../../domain/container/container-settings.ts';
-import { isAlive, type Container, type Image } from '../../domain/container/container.ts';
+import { isAlive, type ContainerRecipe, type Container, type Image } from '../../domain/container/container.ts';
 import { recipeFor } from '../../domain/container/recipe/container-recipe.ts';
 import { describeWithRemedy, ServiceError, describeError } from '../../domain/text/errors.ts';
 import {

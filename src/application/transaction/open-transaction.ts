@@ -13,7 +13,7 @@ import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import type { PreparedMember } from './prepare.ts';
 import type { Step, StepKind, StepOf } from '../../domain/transaction/member.ts';
 import type { StepOutcome } from '../../domain/transaction/memory.ts';
-import { otherNames } from '../../domain/check/failed-version.ts';
+import { otherNames } from '../../domain/check/known-versions.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { describeError } from '../../domain/text/errors.ts';
 

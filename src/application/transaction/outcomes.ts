@@ -18,7 +18,7 @@ import type { OpenTransaction } from './open-transaction.ts';
 import { PreparationError, type PreparedMember } from './prepare.ts';
 import type { TransactResult } from './transact.ts';
 import type { CallOutcome } from '../../domain/outside/engine.ts';
-import { failedVersionTag, otherNames, type FailedVersion } from '../../domain/check/failed-version.ts';
+import { failedVersionTag, otherNames, type FailedVersion } from '../../domain/check/known-versions.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { parseLink } from '../../domain/container/recipe/container-recipe.ts';
 import { quoted } from '../../domain/text/printable.ts';

@@ -11,6 +11,8 @@ import {
   recipeOf,
   composeImageIdOf,
   replacedByIdAndName,
+  fetchAgain,
+  foreignPlatform,
   type Performed,
   type StepContext,
 } from './create-successor.ts';
@@ -35,16 +37,14 @@ import {
   parseTransactionName,
 } from '../../domain/transaction/transaction-names.ts';
 import { armData, clearData, freeReserve, measureData, restoreData, saveData } from './data.ts';
-import { fetchAgain, foreignPlatform } from './fetch-image.ts';
 import type { PreparedMember } from './prepare.ts';
 import { differences, leftOutFields, parseLink } from '../../domain/container/recipe/container-recipe.ts';
 import { getsFreshVolumes } from '../../domain/plan/replacement.ts';
 import { withAutoRemove } from '../../domain/transaction/journal.ts';
-import { isAlive, type Container, type Network } from '../../domain/container/container.ts';
+import { isAlive, type Container, type Network, type Endpoint } from '../../domain/container/container.ts';
 import { isFailure, type CallOutcome } from '../../domain/outside/engine.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { firstToEnd, outcomeOfEnd } from './facts.ts';
-import type { Endpoint } from '../../domain/container/container-settings.ts';
 import { networkOfEndpoint, withoutAssigned, defaultBridge } from '../../domain/container/recipe/networks.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { formatDuration } from '../../domain/text/duration.ts';

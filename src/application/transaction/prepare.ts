@@ -9,8 +9,10 @@ import {
   type Container,
   type Image,
   type Network,
+  type DataItem,
+  type Endpoint,
+  type ContainerRecipe,
 } from '../../domain/container/container.ts';
-import type { DataItem, Endpoint, ContainerRecipe } from '../../domain/container/container-settings.ts';
 import { recipeFor } from '../../domain/container/recipe/container-recipe.ts';
 import { composeImageLabel, labelsToBe } from '../../domain/container/recipe/config.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
@@ -33,7 +35,7 @@ import { quoted } from '../../domain/text/printable.ts';
 import { savedDataOf, withoutParts } from '../../domain/plan/saved-data.ts';
 import { samePolicy } from '../../domain/transaction/member.ts';
 import type { PreparedData } from './data.ts';
-import { fetchImage, foreignPlatform, stillHeld, type FetchContext, type ImagesAhead } from './fetch-image.ts';
+import { fetchImage, foreignPlatform, stillHeld, type FetchContext, type ImagesAhead } from './create-successor.ts';
 import { findPlacedFiles } from './hand-over.ts';
 import { servesForMs } from './open-transaction.ts';
 

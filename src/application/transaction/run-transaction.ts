@@ -1,5 +1,5 @@
 import { defined } from '../../domain/text/plain-data.ts';
-import type { WhileAwaitingHealth } from './create-successor.ts';
+import type { WhileAwaitingHealth, ImagesAhead } from './create-successor.ts';
 import { transact, type TransactOptions } from './transact.ts';
 import type { Outside, Clock, Log } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, UpdatePhase, PhaseTimes } from '../../domain/run/session.ts';
@@ -18,7 +18,6 @@ import {
   unprepared,
   withDataRemark,
 } from './outcomes.ts';
-import type { ImagesAhead } from './fetch-image.ts';
 import { prepareTransaction, type PreparedMember, type PreparedTransaction } from './prepare.ts';
 import type { DataFigures } from '../../domain/transaction/data-helper.ts';
 import type { HelperOrder } from '../../domain/self-update/helper.ts';

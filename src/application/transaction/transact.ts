@@ -1,5 +1,12 @@
 import { decide } from '../../domain/transaction/decide.ts';
-import type { DataMemory, TransactionFacts } from '../../domain/transaction/facts.ts';
+import {
+  expectedFactsAfter,
+  mayUseExpectedFacts,
+  hasLostSuccessor,
+  noteLostSuccessors,
+  type DataMemory,
+  type TransactionFacts,
+} from '../../domain/transaction/facts.ts';
 import { isAlive } from '../../domain/container/container.ts';
 import type { UpdatePhase } from '../../domain/run/session.ts';
 import {
@@ -12,12 +19,6 @@ import {
   type StepDecision,
   type TransactionMemory,
 } from '../../domain/transaction/memory.ts';
-import {
-  expectedFactsAfter,
-  mayUseExpectedFacts,
-  hasLostSuccessor,
-  noteLostSuccessors,
-} from '../../domain/transaction/expected-facts.ts';
 import { stepKey, type Decision, type Step, type StepKind } from '../../domain/transaction/member.ts';
 import { describeDataFault, describeFailedRestore } from './data.ts';
 import { createFactsReader, firstToEnd } from './facts.ts';

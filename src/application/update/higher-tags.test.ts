@@ -8,7 +8,7 @@ import { annotations, identities } from '../../domain/settings/values/versions.t
 import { parseImageReference } from '../../domain/image/image-reference.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import { readTagPolicy } from '../../domain/image/tag-policy.ts';
+import { readTagPolicy } from '../../domain/image/version-tag.ts';
 import type { Application } from '../application.ts';
 import { createApplication } from '../create-application.ts';
 

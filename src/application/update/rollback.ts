@@ -1,4 +1,4 @@
-import { failedVersionsIn, failedVersionsOf } from '../../domain/check/failed-version.ts';
+import { failedVersionsIn, failedVersionsOf } from '../../domain/check/known-versions.ts';
 import { indexImages, labelsOfImage } from '../../domain/container/lookup.ts';
 import type { RollbackOptions, ContainerOutcome, Session, UpdatePhase } from '../../domain/run/session.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
@@ -49,14 +49,14 @@ import {
   isNamedIn,
   movedTogether,
   type LastUpdate,
-} from '../../domain/recovery/former-version.ts';
+} from '../../domain/recovery/leftovers.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { requirePermissions } from '../engine/permissions.ts';
 import { passHealthCheck } from '../health/health.ts';
 import { memberFromJournal, opened } from '../transaction/open-transaction.ts';
 import { transact } from '../transaction/transact.ts';
 import { suggestionFor } from '../../domain/check/selection.ts';
-import { versionOf } from '../../domain/image/image-labels.ts';
+import { versionOf } from '../../domain/image/labels.ts';
 import { printTime } from '../../domain/text/duration.ts';
 import type { RemoteImage, VerifiedImage } from '../../domain/outside/registry.ts';
 import { needsSignature, verifyImage } from '../check/require-signature.ts';

@@ -12,7 +12,7 @@ import type {
   PlannedRestart,
 } from '../../domain/plan/update-plan.ts';
 import { judgeCanary, newImageOf, type CanaryVerdict, type NetworkOrder } from '../../domain/plan/order.ts';
-import { fetchImage, foreignPlatform, type ImagesAhead, type ImageAhead } from '../transaction/fetch-image.ts';
+import { fetchImage, foreignPlatform, type ImagesAhead, type ImageAhead } from '../transaction/create-successor.ts';
 import { createSlots, mapConcurrently } from '../async/concurrency.ts';
 import { runTransaction, type RunTransaction, type TransactionRun } from '../transaction/run-transaction.ts';
 import { isAlive, type Container } from '../../domain/container/container.ts';

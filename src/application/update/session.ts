@@ -1,8 +1,8 @@
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, Session } from '../../domain/run/session.ts';
-import { announceRun } from '../events/event-log.ts';
+import { announceRun } from '../events/history.ts';
 import { defined } from '../../domain/text/plain-data.ts';
-import { versionsBetween } from '../../domain/image/image-labels.ts';
+import { versionsBetween } from '../../domain/image/labels.ts';
 import { versionFactsOf, type ImageIndex } from '../../domain/container/lookup.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
 import { stoppedError } from '../async/concurrency.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
-import type { ImageConfig } from '../../domain/container/container-settings.ts';
+import type { ImageConfig } from '../../domain/container/container.ts';
 import type { Session } from '../../domain/run/session.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { createApplication } from '../create-application.ts';

@@ -1,5 +1,5 @@
 import type { ImageSummary } from '../container/container.ts';
-import { userTags } from './failed-version.ts';
+import { userTags } from './known-versions.ts';
 import { type ImageReference, tryParseImageReference } from '../image/image-reference.ts';
 import { quoted } from '../text/printable.ts';
 

@@ -7,7 +7,7 @@ import {
   obsoleteFailures,
   otherNames,
   userTags,
-} from './failed-version.ts';
+} from './known-versions.ts';
 
 const atMs = Date.UTC(2026, 0, 31, 12, 5, 9);
 const imageId = digestOf('bad');

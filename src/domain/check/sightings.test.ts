@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '../../../test/support/scene/builders.ts';
-import { ageOf, eligibleOlderDigests, type Sighting, withSighting } from './sightings.ts';
+import { ageOf, eligibleOlderDigests, type Sighting, withSighting } from './known-versions.ts';
 
 const day = 86_400_000;
 const nowMs = Date.UTC(2026, 5, 1);

@@ -4,12 +4,18 @@ import { describe, expect, test } from 'vitest';
 import { digestOf, imageSummary } from '../../../test/support/scene/builders.ts';
 import type { ImageSummary } from '../container/container.ts';
 import { type ErrorCode, ServiceError } from '../text/errors.ts';
-import { judgeFailure, judgeWithoutRegistry, judgeContent, judgeDigest, ownDigest, type Content } from './staleness.ts';
-import { failedVersionsOf, failedVersionTag } from './failed-version.ts';
+import {
+  judgeFailure,
+  judgeWithoutRegistry,
+  judgeContent,
+  judgeDigest,
+  ownDigest,
+  type Content,
+  type CheckSubject,
+} from './verdict.ts';
+import { failedVersionsOf, failedVersionTag, ageOf } from './known-versions.ts';
 import { indexImages } from '../container/lookup.ts';
 import { parseImageReference } from '../image/image-reference.ts';
-import { ageOf } from './sightings.ts';
-import type { CheckSubject } from './verdict.ts';
 
 const day = 86_400_000;
 const nowMs = Date.UTC(2026, 0, 31, 12);

@@ -1,6 +1,5 @@
 import { addTo } from '../text/plain-data.ts';
-import { containerOwnLabels, labelOf, type Labels } from '../image/labels.ts';
-import { type VersionFacts } from '../image/image-labels.ts';
+import { containerOwnLabels, labelOf, type Labels, type VersionFacts } from '../image/labels.ts';
 import type { Container, ContainerSummary, ImageSummary } from './container.ts';
 import { isJsonObject, parseJson } from '../text/json.ts';
 import {

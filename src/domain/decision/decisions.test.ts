@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Digest } from '../image/image-reference.ts';
 import { parseWindows, createTimeZone, createWindows, type Windows } from './windows.ts';
-import { type Approval, needsApproval, printApproval, readApproval } from '../image/tag-policy.ts';
+import { type Approval, needsApproval, printApproval, readApproval } from '../image/version-tag.ts';
 import {
   obsoleteDecisions,
   decisionFor,

@@ -1,6 +1,6 @@
 /** Reasons that hold a newer version back, and the decisions of people about it. */
 
-import { needsApproval, type Approval, type CandidateKind } from '../image/tag-policy.ts';
+import { needsApproval, type Approval, type CandidateKind } from '../image/version-tag.ts';
 import { isDigest, type Digest } from '../image/image-reference.ts';
 import { quoted, printable } from '../text/printable.ts';
 import { formatDuration, printTime } from '../text/duration.ts';

@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readTagLists } from '../../../test/support/registry/tag-lists.ts';
 import * as subject from './choose-tag.ts';
-import { readTagFilter, readTagPolicy, type TagFilter, type TagPolicy } from './tag-policy.ts';
-import { parseVersionTag } from './version-tag.ts';
+import { readTagFilter, readTagPolicy, parseVersionTag, type TagFilter, type TagPolicy } from './version-tag.ts';
 
 const lists = readTagLists();
 const rows = lists.flatMap(({ image, tags, choices }) => choices.map((choice) => ({ image, tags, ...choice })));

@@ -1,6 +1,3 @@
-import type { TagCandidate, TagFilter, TagPolicy, VersionKind } from './tag-policy.ts';
-import { type BoundedPattern } from '../text/name-pattern.ts';
-import { quoted } from '../text/printable.ts';
 import {
   compareNumbers,
   compareStages,
@@ -8,8 +5,14 @@ import {
   mayFollow,
   parseVersionTag,
   readEnd,
+  type TagCandidate,
+  type TagFilter,
+  type TagPolicy,
+  type VersionKind,
   type VersionTag,
 } from './version-tag.ts';
+import { type BoundedPattern } from '../text/name-pattern.ts';
+import { quoted } from '../text/printable.ts';
 
 export type TagQuestion = {
   readonly current: string;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { changeBetween, versionOf, versionsBetween } from './image-labels.ts';
+import { changeBetween, versionOf, versionsBetween } from './labels.ts';
 
 const digest = `sha256:${'0123456789ab'.padEnd(64, 'c')}`;
 const labelled = (version: string) => ({ 'org.opencontainers.image.version': version });

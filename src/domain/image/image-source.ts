@@ -1,5 +1,4 @@
-import { labelOf, type Labels } from './labels.ts';
-import { areInherited } from './image-labels.ts';
+import { labelOf, areInherited, type Labels } from './labels.ts';
 import { tryParseImageReference } from './image-reference.ts';
 
 /** The kinds of hosts that have release notes. */

@@ -24,7 +24,7 @@ import { keysOfRepaired, type RecoveredTransaction } from '../run/event.ts';
 import { entryKeyOf, type ContainerOutcome, type OutcomeKind } from '../run/session.ts';
 import { familiarReference, tryParseImageReference } from '../image/image-reference.ts';
 import { linksOf } from '../image/image-source.ts';
-import { versionOf } from '../image/image-labels.ts';
+import { versionOf } from '../image/labels.ts';
 import { telltaleLines } from '../text/hidden-secrets.ts';
 import { shortId } from '../container/container.ts';
 

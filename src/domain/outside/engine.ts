@@ -1,9 +1,17 @@
-import type { Container, ContainerSummary, Image, ImageSummary, Network, Volume } from '../container/container.ts';
+import type {
+  Container,
+  ContainerSummary,
+  Image,
+  ImageSummary,
+  Network,
+  Volume,
+  RestartPolicy,
+  ContainerRecipe,
+} from '../container/container.ts';
 import type { FileChange, FileStat } from '../container/placed-files.ts';
 import type { Digest } from '../image/image-reference.ts';
 import type { Platform } from '../image/platform.ts';
 import type { PermissionName } from './permission.ts';
-import type { RestartPolicy, ContainerRecipe } from '../container/container-settings.ts';
 import type { PullProgress } from '../run/event.ts';
 import type { RegistryCredentials } from './registry.ts';
 import type { Labels } from '../image/labels.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { inspectedContainer, type ContainerParts } from '../../../test/support/scene/builders.ts';
-import type { MountPoint } from '../container/container-settings.ts';
+import type { MountPoint } from '../container/container.ts';
 import { maxKeepMs } from '../settings/values/label-values.ts';
 import { getsFreshVolumes, keepOrderOf, startOrderOf } from './replacement.ts';
 

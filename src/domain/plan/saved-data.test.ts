@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { inspectedContainer, type ContainerParts } from '../../../test/support/scene/builders.ts';
 import { defaultSettings } from '../settings/effective-settings.ts';
 import type { DataChoice } from '../settings/values/label-values.ts';
-import type { MountPoint } from '../container/container-settings.ts';
+import type { MountPoint } from '../container/container.ts';
 import { otherWriter, savedDataOf, type SavedData } from './saved-data.ts';
 
 const anonymous = 'a'.repeat(64);

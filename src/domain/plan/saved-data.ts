@@ -2,8 +2,7 @@
 
 import { effectiveSettings, labelValuesOf, type ServiceSettings } from '../settings/effective-settings.ts';
 import { anonymousVolumeNames, cleanPath, volumeName } from '../container/recipe/volumes.ts';
-import { isAlive, type Container } from '../container/container.ts';
-import type { DataItem, MountPoint } from '../container/container-settings.ts';
+import { isAlive, type Container, type DataItem, type MountPoint } from '../container/container.ts';
 import { folderOf } from '../container/placed-files.ts';
 import { quoted } from '../text/printable.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { idOf } from '../../../test/support/scene/builders.ts';
 import { tryParseImageReference } from '../image/image-reference.ts';
 import { type Journal, sealedText, sealLabel, writeJournal } from '../transaction/journal.ts';
-import { hasFormerImage, isNamedIn, movedTogether, readLastUpdate } from './former-version.ts';
+import { hasFormerImage, isNamedIn, movedTogether, readLastUpdate } from './leftovers.ts';
 
 type JournalCarrier = Parameters<typeof readLastUpdate>[0];
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { containerSummary, idOf, type SummaryParts } from '../../../test/support/scene/builders.ts';
 import { writeJournal } from '../transaction/journal.ts';
 import type { ImageLabelsOf } from '../container/lookup.ts';
-import { keptAmong, whyRemovable, withoutKept } from './former-version.ts';
+import { keptAmong, whyRemovable, withoutKept } from './leftovers.ts';
 import { keptName, parkedName } from '../transaction/transaction-names.ts';
 
 const policy = { Name: 'no', MaximumRetryCount: 0 };

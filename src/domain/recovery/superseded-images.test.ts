@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { writeJournal } from '../transaction/journal.ts';
-import { type Successor, supersededImages } from './former-version.ts';
+import { type Successor, supersededImages } from './leftovers.ts';
 
 const id = (digit: string) => digit.repeat(64);
 const old = `sha256:${id('a')}`;

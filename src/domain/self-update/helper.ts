@@ -1,7 +1,6 @@
 /** The update of our own container: by a helper, a second container that finishes what its own end would interrupt. */
 
-import type { Container } from '../container/container.ts';
-import type { Endpoint, HostConfig, MountPoint } from '../container/container-settings.ts';
+import type { Container, Endpoint, HostConfig, MountPoint } from '../container/container.ts';
 import { journalPrefix } from '../image/labels.ts';
 
 /**

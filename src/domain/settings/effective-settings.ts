@@ -9,7 +9,7 @@ import {
   type LabelName,
   type LabelledKey,
 } from './table/service-options.ts';
-import { isAlive, restartPolicyOf, type Container } from '../container/container.ts';
+import { isAlive, restartPolicyOf, type Container, type RestartPolicy } from '../container/container.ts';
 import {
   containerOwnLabels,
   familyPrefix,
@@ -24,7 +24,6 @@ import {
 import type * as kinds from './values/label-values.ts';
 import { printValue } from './values/label-values.ts';
 import { printable, quoted, withoutQuotes } from '../text/printable.ts';
-import type { RestartPolicy } from '../container/container-settings.ts';
 import { formatDuration } from '../text/duration.ts';
 import type { DeclaredLabel } from './table/option.ts';
 import { withoutSecretParts } from '../text/hidden-secrets.ts';

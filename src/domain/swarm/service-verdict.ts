@@ -1,4 +1,4 @@
-import type { FailedVersion } from '../check/failed-version.ts';
+import type { FailedVersion } from '../check/known-versions.ts';
 import { unknownVerdict, verdict, type CheckSubject, type Verdict } from '../check/verdict.ts';
 import type { FailedServiceVersion } from '../outside/engine.ts';
 import type { VerifiedImage } from '../outside/registry.ts';

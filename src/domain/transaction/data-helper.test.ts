@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
-import type { Image } from '../container/container.ts';
-import type { DataItem } from '../container/container-settings.ts';
+import type { Image, DataItem } from '../container/container.ts';
 import {
   dataHelperRecipe,
   dataOrderLabel,

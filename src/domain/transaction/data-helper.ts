@@ -1,7 +1,6 @@
 /** The helpers that measure, copy and restore the data of an update: their volumes, settings, programs and answers. */
 
-import type { Image } from '../container/container.ts';
-import type { ContainerRecipe, DataItem } from '../container/container-settings.ts';
+import type { Image, ContainerRecipe, DataItem } from '../container/container.ts';
 import type { Labels } from '../image/labels.ts';
 import type { EngineKind } from '../outside/engine.ts';
 import { arrayOf, isJsonObject, isWholeNumber, parseJson, stringOf } from '../text/json.ts';

@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { isAlive, type ContainerStatus } from '../container/container.ts';
-import type { RestartPolicy } from '../container/container-settings.ts';
-import { isRestorePending } from './data.ts';
+import { isAlive, type ContainerStatus, type RestartPolicy } from '../container/container.ts';
+import { isRestorePending, samePolicy, type Decision, type Step } from './member.ts';
 import { decide } from './decide.ts';
 import { placedBy, type ContainerFacts, type DataHelper, type MemberFacts, type TransactionFacts } from './facts.ts';
-import { samePolicy, type Decision, type Step } from './member.ts';
 import { beginMemory, type TransactionMemory } from './memory.ts';
 import { droppedName, failedName, parkedName, successorName } from './transaction-names.ts';
 

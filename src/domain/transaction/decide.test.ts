@@ -1,9 +1,10 @@
 import { policyWhileUnproven, samePolicy, stepKey, type Decision, type Step } from './member.ts';
-import { expectedFactsAfter, mayUseExpectedFacts } from './expected-facts.ts';
 import {
+  expectedFactsAfter,
+  mayUseExpectedFacts,
+  placeOf,
   type ExecutionMemory,
   type MemberFacts,
-  placeOf,
   type ContainerFacts,
   type TransactionFacts,
 } from './facts.ts';
@@ -11,8 +12,7 @@ import { decide } from './decide.ts';
 import { beginMemory } from './memory.ts';
 import { describe, expect, test } from 'vitest';
 import type { DesiredEndState } from '../settings/effective-settings.ts';
-import { type ContainerStatus, isAlive } from '../container/container.ts';
-import type { RestartPolicy } from '../container/container-settings.ts';
+import { isAlive, type ContainerStatus, type RestartPolicy } from '../container/container.ts';
 import { droppedName, failedName, keptName, parkedName, parseKeptName, successorName } from './transaction-names.ts';
 
 const unlessStopped: RestartPolicy = { Name: 'unless-stopped', MaximumRetryCount: 0 };

@@ -1,8 +1,11 @@
 import { isAlive } from '../container/container.ts';
 import type { UpdatePhase } from '../run/session.ts';
-import { clearData, freeReserve, prepareData, saveData, whyNotOrphaned } from './data.ts';
-import { rollBack } from './roll-back.ts';
 import {
+  clearData,
+  freeReserve,
+  prepareData,
+  saveData,
+  whyNotOrphaned,
   choicesIn,
   stepOf,
   isInTransaction,
@@ -35,6 +38,7 @@ import {
   type Step,
   type StepArguments,
 } from './member.ts';
+import { rollBack } from './roll-back.ts';
 import {
   isParked,
   type ExecutionMemory,

@@ -1,9 +1,14 @@
 import { expect, test } from 'vitest';
-import type { RestartPolicy } from '../container/container-settings.ts';
-import type { MemberFacts, ContainerFacts, TransactionFacts } from './facts.ts';
+import type { RestartPolicy } from '../container/container.ts';
+import {
+  expectedFactsAfter,
+  mayUseExpectedFacts,
+  type MemberFacts,
+  type ContainerFacts,
+  type TransactionFacts,
+} from './facts.ts';
 import type { Step } from './member.ts';
 import { droppedName, parkedName, successorName } from './transaction-names.ts';
-import { expectedFactsAfter, mayUseExpectedFacts } from './expected-facts.ts';
 import { beginMemory } from './memory.ts';
 
 const no: RestartPolicy = { Name: 'no', MaximumRetryCount: 0 };

@@ -1,11 +1,10 @@
 import { desiredEndState, type DesiredEndState } from '../settings/effective-settings.ts';
-import type { RestartPolicy } from '../container/container-settings.ts';
+import type { RestartPolicy, Container } from '../container/container.ts';
 import { containerOwnLabels, journalPrefix, type Labels } from '../image/labels.ts';
 import type { JournaledMember } from './facts.ts';
 import type { Seal } from '../outside/outside.ts';
 import { parseJson } from '../text/json.ts';
 import { parsePolicyCode, policyCode } from './transaction-names.ts';
-import type { Container } from '../container/container.ts';
 import { parseJournaledData } from './data-helper.ts';
 
 /**

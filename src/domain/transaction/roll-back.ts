@@ -1,6 +1,10 @@
 import { isAlive } from '../container/container.ts';
-import { clearData, freeReserve, isHeld, isRestorePending, restoreData } from './data.ts';
 import {
+  clearData,
+  freeReserve,
+  isHeld,
+  isRestorePending,
+  restoreData,
   choicesIn,
   setFinalPolicy,
   leave,

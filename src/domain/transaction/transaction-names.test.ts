@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { RestartPolicy } from '../container/container-settings.ts';
+import type { RestartPolicy } from '../container/container.ts';
 import {
   droppedName,
   failedName,

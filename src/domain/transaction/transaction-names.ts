@@ -1,5 +1,4 @@
-import type { RestartPolicy } from '../container/container-settings.ts';
-import type { ImageSummary } from '../container/container.ts';
+import type { RestartPolicy, ImageSummary } from '../container/container.ts';
 import { fnv64 } from '../text/plain-data.ts';
 
 /**

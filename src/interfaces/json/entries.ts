@@ -1,7 +1,7 @@
 import type { Application } from '../../application/application.ts';
 import type { Decision } from '../../domain/decision/decisions.ts';
 import type { ContainerOutcome, PhaseTimes, EngineRuns, PastOutcome } from '../../domain/run/session.ts';
-import type { UnfinishedUpdate } from '../../domain/recovery/unfinished-update.ts';
+import type { UnfinishedUpdate } from '../../domain/recovery/leftovers.ts';
 import { composeNote } from '../../domain/compose/compose-state.ts';
 import { toTimestamp } from './timestamps.ts';
 import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';

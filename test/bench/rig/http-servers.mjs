@@ -31,7 +31,7 @@ function bare({ headers, body }) {
 async function ours(containers) {
   const { createHttpServer } = await import('../../../src/interfaces/http/server/server.ts');
   const { createSystemClock } = await import('../../../src/adapters/process/clock.ts');
-  const { createEventLog } = await import('../../../src/application/events/event-log.ts');
+  const { createEventLog } = await import('../../../src/application/events/history.ts');
   const { createLog } = await import('../../../src/adapters/process/log.ts');
   const clock = createSystemClock();
   const log = createLog({

@@ -1,6 +1,5 @@
 import type { CallOutcome, EngineEvent } from '../../../src/domain/outside/engine.ts';
-import type { Container } from '../../../src/domain/container/container.ts';
-import type { ContainerConfig, ImageConfig } from '../../../src/domain/container/container-settings.ts';
+import type { Container, ContainerConfig, ImageConfig } from '../../../src/domain/container/container.ts';
 import type { Clock, Engine } from '../../../src/domain/outside/outside.ts';
 import type { Platform } from '../../../src/domain/image/platform.ts';
 

@@ -1,5 +1,4 @@
-import type { ContainerRecipe } from '../../../src/domain/container/container-settings.ts';
-import type { Container } from '../../../src/domain/container/container.ts';
+import type { ContainerRecipe, Container } from '../../../src/domain/container/container.ts';
 import type { Hands, Resident } from '../rig/people/people.ts';
 import type { Stage } from './stage.ts';
 

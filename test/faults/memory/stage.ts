@@ -4,7 +4,7 @@ import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import type { PlannedFault } from '../../../sandbox/engine/calls.ts';
 import { defaultSettings, type DesiredEndState } from '../../../src/domain/settings/effective-settings.ts';
 import { type Container, isAlive } from '../../../src/domain/container/container.ts';
-import { isFailedVersionTag } from '../../../src/domain/check/failed-version.ts';
+import { isFailedVersionTag } from '../../../src/domain/check/known-versions.ts';
 import type { OutcomeKind } from '../../../src/domain/run/session.ts';
 import { parseKeptName } from '../../../src/domain/transaction/transaction-names.ts';
 import type { PlannedTransaction } from '../../../src/domain/plan/update-plan.ts';

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createDockerEngine } from '../../../src/adapters/docker/engine.ts';
 import { createSystemClock } from '../../../src/adapters/process/clock.ts';
 import { supportsApi } from '../../../src/domain/container/recipe/networks.ts';
-import type { HostConfig } from '../../../src/domain/container/container-settings.ts';
+import type { HostConfig } from '../../../src/domain/container/container.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
 import { isPodman } from '../../lab/engine/podman.ts';
 import { pushImage } from '../../lab/registry/push.ts';

@@ -1,7 +1,6 @@
 import type { Engine } from '../../../src/domain/outside/outside.ts';
-import type { ContainerRecipe } from '../../../src/domain/container/container-settings.ts';
+import type { ContainerRecipe, Container, Image } from '../../../src/domain/container/container.ts';
 import { expect } from 'vitest';
-import type { Container, Image } from '../../../src/domain/container/container.ts';
 import { differences, recipeFor } from '../../../src/domain/container/recipe/container-recipe.ts';
 import { inDockerForm } from '../../../src/adapters/docker/calls/podman.ts';
 import type { Inspected } from '../../lab/engine/engine-client.ts';

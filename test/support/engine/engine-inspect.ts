@@ -4,8 +4,10 @@ import type {
   Endpoint,
   HostConfig,
   MountPoint,
-} from '../../../src/domain/container/container-settings.ts';
-import type { Container, Image, Network } from '../../../src/domain/container/container.ts';
+  Container,
+  Image,
+  Network,
+} from '../../../src/domain/container/container.ts';
 import { idOf, runningState } from '../scene/builders.ts';
 
 export type EngineTraits = {

@@ -1,5 +1,11 @@
-import type { Container, Image, Network } from '../../../src/domain/container/container.ts';
-import type { ImageConfig, RecipeRequest, ContainerRecipe } from '../../../src/domain/container/container-settings.ts';
+import type {
+  Container,
+  Image,
+  Network,
+  ImageConfig,
+  RecipeRequest,
+  ContainerRecipe,
+} from '../../../src/domain/container/container.ts';
 import { recipeFor, differences } from '../../../src/domain/container/recipe/container-recipe.ts';
 import { digestOf, idOf } from '../scene/builders.ts';
 import { type CreateBody, type EngineTraits, inspectCreated } from './engine-inspect.ts';

@@ -1,6 +1,6 @@
 import type { MissingPermissions } from '../../../src/domain/outside/permission.ts';
 import type { ServiceStatus, ServiceEvent } from '../../../src/domain/run/event.ts';
-import { createEventLog } from '../../../src/application/events/event-log.ts';
+import { createEventLog } from '../../../src/application/events/history.ts';
 import type { CheckedContainer } from '../../../src/application/check/checked-container.ts';
 import { ServiceError } from '../../../src/domain/text/errors.ts';
 import type { ContainerOutcome, Session } from '../../../src/domain/run/session.ts';

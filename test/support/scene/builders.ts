@@ -4,13 +4,11 @@ import type {
   ContainerStatus,
   ContainerSummary,
   ImageSummary,
-} from '../../../src/domain/container/container.ts';
-import type {
   ContainerConfig,
   Endpoint,
   HostConfig,
   MountPoint,
-} from '../../../src/domain/container/container-settings.ts';
+} from '../../../src/domain/container/container.ts';
 import type { Digest } from '../../../src/domain/image/image-reference.ts';
 
 /** The same 64 hex digits for the same word. */

@@ -1,5 +1,5 @@
 import { createApplication } from '../../../src/application/create-application.ts';
-import type { ContainerRecipe } from '../../../src/domain/container/container-settings.ts';
+import type { ContainerRecipe } from '../../../src/domain/container/container.ts';
 import type { Engine, Outside } from '../../../src/domain/outside/outside.ts';
 import { defaultSettings } from '../../../src/domain/settings/effective-settings.ts';
 import { createSandboxScene } from './sandbox-outside.ts';

@@ -11,6 +11,8 @@ import {
   type ContainerSummary,
   type Network,
   type Volume,
+  type ContainerRecipe,
+  type RestartPolicy,
 } from '../../../domain/container/container.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import {
@@ -28,7 +30,6 @@ import { readList } from './lists.ts';
 import { completeContainer, withHealth, bodyForPodman } from './podman.ts';
 import { readContainer, readContainerSummary, readNetwork } from './translate.ts';
 import { isDefined, pathSegment, fields, text, textMap, maxAnswerBytes, readJson } from '../transport/answer.ts';
-import type { ContainerRecipe, RestartPolicy } from '../../../domain/container/container-settings.ts';
 import { formatPlatform } from '../../../domain/image/platform.ts';
 import { describeError, ServiceError } from '../../../domain/text/errors.ts';
 import { EngineFailure } from '../transport/request.ts';

@@ -7,7 +7,7 @@ import { fields, pathSegment, text, count, texts, readAnswer } from '../transpor
 import { arrayOf, parseJson, isJsonObject, type JsonObject } from '../../../domain/text/json.ts';
 import { constants } from 'node:os';
 import { cleanPath } from '../../../domain/container/recipe/volumes.ts';
-import type { ContainerRecipe } from '../../../domain/container/container-settings.ts';
+import type { ContainerRecipe } from '../../../domain/container/container.ts';
 import { journalPrefix } from '../../../domain/image/labels.ts';
 
 /** An inspection in Docker's form, and the reason why it cannot make a successor. */

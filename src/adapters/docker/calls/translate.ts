@@ -11,19 +11,17 @@ import {
   type HealthStatus,
   type Image,
   type ImageSummary,
+  type ContainerConfig,
+  type ContainerSettings,
+  type Endpoint,
+  type Healthcheck,
+  type HostConfig,
+  type MountPoint,
 } from '../../../domain/container/container.ts';
 import { parseDigest } from '../../../domain/image/image-reference.ts';
 import { podmanActions, podmanStates } from './calls.ts';
 import { count, fields, text, textMap, texts, timeMs, isTextMap, isTexts } from '../transport/answer.ts';
 import { arrayOf, isJsonObject, type JsonObject } from '../../../domain/text/json.ts';
-import type {
-  ContainerConfig,
-  ContainerSettings,
-  Endpoint,
-  Healthcheck,
-  HostConfig,
-  MountPoint,
-} from '../../../domain/container/container-settings.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 
 /** One entry of `GET /containers/json`; undefined without an id. */

@@ -7,8 +7,9 @@ import {
   type KnownRequest,
   type ContainerConfig,
   type ImageConfig,
-} from '../container-settings.ts';
-import type { Image, Container } from '../container.ts';
+  type Image,
+  type Container,
+} from '../container.ts';
 import { journalPrefix, type Labels } from '../../image/labels.ts';
 import { pinnedPathsLabel, pinnedPaths } from './volumes.ts';
 import { isJournalLabel } from '../../transaction/journal.ts';

@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { idOf } from '../../../../test/support/scene/builders.ts';
 import { imageOf, networkOf, recipeScene } from '../../../../test/support/engine/recipe-scene.ts';
 import { differences } from './container-recipe.ts';
-import type { Container } from '../container.ts';
-import type { ContainerConfig, ContainerSettings, Endpoint, HostConfig } from '../container-settings.ts';
+import type { Container, ContainerConfig, ContainerSettings, Endpoint, HostConfig } from '../container.ts';
 
 const image = imageOf('old', {
   Env: ['PATH=/bin', 'MODE=old'],

@@ -12,15 +12,16 @@ import { ownConfig, configDifferences } from './config.ts';
 import {
   refusal,
   applyRules,
+  restartPolicyOf,
   type KnownRequest,
   type RecipeRequest,
   type ContainerRecipe,
   type Endpoint,
   type HostConfig,
   type FieldRule,
-} from '../container-settings.ts';
+  type Container,
+} from '../container.ts';
 import { normalisePlatform, type Platform } from '../../image/platform.ts';
-import { restartPolicyOf, type Container } from '../container.ts';
 import {
   compare,
   compareSecret,

@@ -1,6 +1,13 @@
-import { isAlive, type Network, type Container } from '../container.ts';
+import {
+  isAlive,
+  refusal,
+  type Network,
+  type Container,
+  type Endpoint,
+  type KnownRequest,
+  type ContainerRecipe,
+} from '../container.ts';
 import { canonical } from '../../text/json.ts';
-import { refusal, type Endpoint, type KnownRequest, type ContainerRecipe } from '../container-settings.ts';
 import { quoted } from '../../text/printable.ts';
 
 type Endpoints = {

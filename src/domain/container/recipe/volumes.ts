@@ -1,5 +1,4 @@
-import type { Container } from '../container.ts';
-import { refusal, type HostConfig, type MountPoint } from '../container-settings.ts';
+import { refusal, type Container, type HostConfig, type MountPoint } from '../container.ts';
 import { journalPrefix } from '../../image/labels.ts';
 import { parseJson } from '../../text/json.ts';
 import { compare, type Difference, type Pair } from './difference.ts';

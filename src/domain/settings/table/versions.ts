@@ -22,7 +22,7 @@ import {
 } from '../values/versions.ts';
 import { booleanValue } from '../values/label-values.ts';
 import { optionTable, type ServiceOptionParts } from './option.ts';
-import type { Approval } from '../../image/tag-policy.ts';
+import type { Approval } from '../../image/version-tag.ts';
 
 const ownTagOnly: PolicySetting = { kind: 'digest' };
 

@@ -6,7 +6,7 @@ import {
   printApproval,
   readApproval,
   type Approval,
-} from '../../image/tag-policy.ts';
+} from '../../image/version-tag.ts';
 import type { ValueKind } from './label-values.ts';
 import { parseWindows, type Window } from '../../decision/windows.ts';
 import { repositoryKey, tryParseImageReference } from '../../image/image-reference.ts';

@@ -5,7 +5,7 @@ import type { EngineReader } from '../../../domain/outside/engine.ts';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { Staleness } from '../../../domain/check/verdict.ts';
-import type { UnfinishedUpdate } from '../../../domain/recovery/unfinished-update.ts';
+import type { UnfinishedUpdate } from '../../../domain/recovery/leftovers.ts';
 import type { JsonObject } from '../../../domain/text/json.ts';
 import { summarise, type OutcomeKind, type Session, type EngineRun } from '../../../domain/run/session.ts';
 import {

@@ -1,11 +1,11 @@
 import { composeStates } from '../../../domain/compose/compose-state.ts';
 import { words } from '../../../domain/text/words.ts';
-import { candidateKinds } from '../../../domain/image/tag-policy.ts';
+import { candidateKinds } from '../../../domain/image/version-tag.ts';
 import { heldBecause, unknownBecause } from '../../../domain/decision/decisions.ts';
 import { sourcePlaces } from '../../../domain/image/image-source.ts';
 import { notesStates } from '../../../domain/notes/notes.ts';
 import { engineRunResults, entryKinds, outcomeKinds } from '../../../domain/run/session.ts';
-import { versionChanges } from '../../../domain/image/image-labels.ts';
+import { versionChanges } from '../../../domain/image/labels.ts';
 
 /** The part of JSON schema that OpenAPI 2.0 shares: https://swagger.io/specification/v2/#schema-object */
 export type JsonSchema = {

@@ -1,4 +1,4 @@
-import { isFailedVersionTag } from '../../../../src/domain/check/failed-version.ts';
+import { isFailedVersionTag } from '../../../../src/domain/check/known-versions.ts';
 import { isTransactionMarkTag } from '../../../../src/domain/transaction/transaction-names.ts';
 import { bystanders } from '../forgery/forgery.ts';
 
