@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chown, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { lchown, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { createConnection, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -65,11 +65,14 @@ async function tryToLock(folder: string): Promise<Release | undefined> {
   return undefined;
 }
 
-/** A service without root's rights must find out whether a socket of root in its folder is that of a dead process. */
+/**
+ * A service without root's rights must find out whether a socket of root in its folder is that of a dead process. The
+ * owner of the folder may have put a link in its place, which must not lead root to another file.
+ */
 async function giveToOwner(socket: string, folder: string): Promise<void> {
   if (process.geteuid?.() !== 0) return;
   const { uid, gid } = await stat(folder);
-  if (uid !== 0) await chown(socket, uid, gid).catch(() => undefined);
+  if (uid !== 0) await lchown(socket, uid, gid).catch(() => undefined);
 }
 
 /** False: another process removed the socket before it listened, as a socket of a dead process. */

@@ -127,10 +127,19 @@ async function isRegular(path: string): Promise<boolean> {
  * Gives a new file of root to the owner of its folder, or of the file that it replaces: a service without root's rights
  * must read what root has written there. Where the system refuses that, the file stays root's.
  */
-async function giveToOwner(handle: FileHandle, of: string): Promise<void> {
+export async function giveToOwner(handle: FileHandle, of: string): Promise<void> {
   if (process.geteuid?.() !== 0) return;
   const { uid, gid } = await stat(of);
   if (uid !== 0) await handle.chown(uid, gid).catch(() => undefined);
+}
+
+/** Makes a folder within another one, whose owner owns it too. A failure is left to its user. */
+export async function makeFolderIn(folder: string): Promise<void> {
+  await mkdir(folder, { mode: 0o700 }).catch(() => undefined);
+  const handle = await open(folder, constants.O_DIRECTORY | constants.O_NOFOLLOW).catch(() => undefined);
+  if (handle === undefined) return;
+  await giveToOwner(handle, dirname(folder)).catch(() => undefined);
+  await closeLines({ handle });
 }
 
 /** Bytes of a file as text. Shorter if the file ends earlier. */

@@ -3,12 +3,14 @@ import {
   appendFileSync,
   chownSync,
   closeSync,
+  mkdirSync,
   mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { open as openFile } from 'node:fs/promises';
@@ -153,6 +155,8 @@ test.each<[string, string, boolean]>([
   ['a record that this version does not know', '{"m":1}', true],
   ['a value that is no record', '7', true],
   ['text', 'skip web', true],
+  ['a damaged record', '{"n":2,"kind":"sk\0\0"x"}', true],
+  ['a damaged record with a space behind it', '{"n":\u0001} ', true],
   ['the beginning of a record, whose writer was killed', '{"n":', false],
   ['what a power cut leaves', '\0\0\0', false],
 ])('where nothing may be missing, %s is a fault: %s', async (_, line, isFault) => {
@@ -191,7 +195,27 @@ test.skipIf(process.getuid?.() !== 0)('what root writes belongs to the owner of 
   chownSync(path, 1002, 1003);
   for (let n = 0; n < 30; n += 1) await records.append([{ n }]);
   expect(statSync(path)).toMatchObject({ uid: 1002, gid: 1003 });
+  // Otherwise the owner could not lock the records any more, and two would write at once.
+  expect(statSync(join(dirname(path), 'things.lock'))).toMatchObject({ uid: 1000, gid: 1001 });
   const lock = await lockFolder(dirname(path));
   expect(statSync(dirname(path))).toMatchObject({ uid: 1000 });
   if (lock.kind === 'held') await lock.release();
 });
+
+test.skipIf(process.getuid?.() !== 0)(
+  'a folder for locks that root has made before is given to the owner, a link is not',
+  async () => {
+    const path = freshPath();
+    const folder = join(dirname(path), 'things.lock');
+    mkdirSync(folder);
+    chownSync(dirname(path), 1000, 1001);
+    await open(path).append([{ n: 1 }]);
+    expect(statSync(folder)).toMatchObject({ uid: 1000, gid: 1001 });
+    rmSync(folder, { recursive: true });
+    const elsewhere = join(dirname(path), '..', `elsewhere-${Math.random()}`);
+    mkdirSync(elsewhere);
+    symlinkSync(elsewhere, folder);
+    await open(path).append([{ n: 2 }]);
+    expect(statSync(elsewhere)).toMatchObject({ uid: 0 });
+  },
+);

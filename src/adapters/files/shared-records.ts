@@ -5,7 +5,7 @@ import { codeOf, messageWithoutPath } from '../../domain/text/errors.ts';
 import { lockFolder, createQueue, withDeadline } from './folder-lock.ts';
 import { isJsonObject, parseJson } from '../../domain/text/json.ts';
 import { quoted } from '../../domain/text/printable.ts';
-import { appendLines, closeLines, readLines, replaceLines, type OpenFile } from './line-file.ts';
+import { appendLines, closeLines, makeFolderIn, readLines, replaceLines, type OpenFile } from './line-file.ts';
 
 /**
  * Records that several processes write. A process holds a lock during each write. Without the lock in time, it logs a
@@ -35,7 +35,9 @@ export function createSharedRecords<Item>(options: RecordFileOptions<Item>): Sha
   }
 
   async function appendAll(items: readonly Item[]): Promise<'kept' | 'not-kept'> {
-    const lock = await lockFolder(join(dirname(path), `${what}.lock`), lockTries);
+    const folder = join(dirname(path), `${what}.lock`);
+    await makeFolderIn(folder);
+    const lock = await lockFolder(folder, lockTries);
     if (lock.kind === 'taken') {
       log.warn(`The ${what} cannot be kept: another process holds their lock`);
       return 'not-kept';
@@ -237,9 +239,12 @@ const maxWrites = 1000;
 /** Why nothing is known of a file whose disk has not answered in time. */
 const noAnswer = 'its disk does not answer';
 
-/** The beginning of a line, without its end: its writer was killed, and had not acknowledged it. */
+/**
+ * The beginning of a line, without its end: its writer was killed, and had not acknowledged it. A line that has its end
+ * was acknowledged, and is damaged.
+ */
 function isCutOff(line: string): boolean {
-  return /^[{\0]/.test(line) && parseJson(line) === undefined;
+  return /^[{\0]/.test(line) && !/\}\s*$/.test(line) && parseJson(line) === undefined;
 }
 
 function isOfOther(first: string, what: string, version: number): boolean {

@@ -1,10 +1,10 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createTestLog } from '../../../test/support/test-log.ts';
 import { lockFolder } from './folder-lock.ts';
-import { openStateFolder, warnOfOthers } from './state-folder.ts';
+import { openStateFolder, stateIdOf, warnOfOthers } from './state-folder.ts';
 
 const parent = mkdtempSync(join(tmpdir(), 'upkeep-state-'));
 afterAll(() => rmSync(parent, { recursive: true }));
@@ -69,4 +69,11 @@ describe('warnOfOthers()', () => {
     warnOfOthers({ folder: dir, keyFile: undefined }, false, log);
     expect(log.lines.map(({ message }) => message)).toEqual([expect.stringContaining('the journal key')]);
   });
+});
+
+test.skipIf(process.getuid?.() !== 0)('the id that root has made can be read by the owner of the folder', async () => {
+  const folder = mkdtempSync(join(parent, 'id-'));
+  chownSync(folder, 1000, 1001);
+  expect(await stateIdOf(folder, () => '0123456789abcdef')).toBe('0123456789ab');
+  expect(statSync(join(folder, 'id'))).toMatchObject({ uid: 1000, gid: 1001 });
 });

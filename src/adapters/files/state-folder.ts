@@ -1,9 +1,10 @@
 import { constants, statSync } from 'node:fs';
-import { open, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { open } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Log } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { lockFolder, withDeadline } from './folder-lock.ts';
+import { giveToOwner } from './line-file.ts';
 
 /** The folder of `--state-dir`, while this process owns it. */
 export type StateFolder = { readonly path: string; readonly close: () => Promise<void> };
@@ -51,8 +52,18 @@ async function findStateId(file: string, newId: () => string): Promise<string | 
   if (known !== undefined) return known;
   // Two processes that start at once agree on one of them. A file without an id is not overwritten.
   const made = newId().replaceAll('-', '').slice(0, 12);
-  await writeFile(file, `${made}\n`, { flag: 'wx', mode: 0o600 }).catch(() => undefined);
+  await storeStateId(file, `${made}\n`).catch(() => undefined);
   return readStateId(file);
+}
+
+async function storeStateId(file: string, text: string): Promise<void> {
+  const handle = await open(file, 'wx', 0o600);
+  try {
+    await giveToOwner(handle, dirname(file));
+    await handle.writeFile(text);
+  } finally {
+    await handle.close();
+  }
 }
 
 async function readStateId(file: string): Promise<string | undefined> {

@@ -6,6 +6,7 @@ import {
   selectByImage,
   applyFilters,
   type Selection,
+  type UnwatchedContainer,
   type WatchedContainer,
   type ContainerFilters,
   type UnmatchedFilter,
@@ -90,8 +91,13 @@ export function createSelectContainers(
     noteManagers(selection);
     warnAboutServices(services, selection.watched);
     const onMatch = stopMatchingInTime(clock);
-    const ofRequest = (from: Selection) =>
-      applyFilters(from, filters, ({ id }) => referenceIn(references, id), onMatch);
+    const serviceIds = new Set(services.map(({ id }) => id));
+    const isOfKind = ({ container: { id } }: WatchedContainer | UnwatchedContainer) =>
+      filters.kind === undefined || (filters.kind === 'service') === serviceIds.has(id);
+    const ofRequest = (from: Selection) => {
+      const ofKind = { watched: from.watched.filter(isOfKind), unwatched: from.unwatched.filter(isOfKind) };
+      return applyFilters(ofKind, filters, ({ id }) => referenceIn(references, id), onMatch);
+    };
     const { named, unmatched } = ofRequest(selection);
     // A request for some containers is about the labels of these.
     const isForAll = filters.containers.length + filters.images.length === 0;
@@ -99,7 +105,7 @@ export function createSelectContainers(
     warnAboutLabels(isForAll ? selection : { watched: named, unwatched: asked });
     const parked = ofRequest(choose({ ...held, unwatched: [] }));
     const isUnknownToBoth = ({ filter }: UnmatchedFilter) => parked.unmatched.some((one) => one.filter === filter);
-    publish({ kind: 'containers_selected', runId, ...announced(named, new Set(services.map(({ id }) => id))) });
+    publish({ kind: 'containers_selected', runId, ...announced(named, serviceIds) });
     return {
       listing,
       references,

@@ -180,6 +180,7 @@ describe('Install', () => {
     const order = {
       images: [],
       containers: ['web'],
+      kind: 'container',
       trigger: 'http',
       by: 'Home Assistant',
       byPerson: true,
@@ -192,6 +193,21 @@ describe('Install', () => {
     application.publish({ kind: 'container_checked', runId: 'c', container: 'web', image: '', status: '', reason: '' });
     await clock.advance(1000);
     expect(now()?.summary).toBe('Monitored only');
+  });
+
+  test.each<[string, Partial<TrackedContainer>, string]>([
+    ['a service', { kind: 'service' }, 'service'],
+    ['the container beside a service', { kind: 'container' }, 'container'],
+  ])('of %s updates nothing else of that name', async (_, changes, kind) => {
+    const { keeper, list, application } = start({ update: () => session([]) });
+    const other = aTrackedContainer({ id: 's', kind: kind === 'service' ? 'container' : 'service' });
+    for (const beside of [[], [other]]) {
+      await list({ ...web, ...changes }, ...beside);
+      const name = beside.length > 0 && kind === 'service' ? 'web service' : 'web';
+      await keeper.install(name, new AbortController().signal);
+      expect(application.asked.at(-1)).toEqual(['update', expect.objectContaining({ containers: ['web'], kind })]);
+    }
+    expect(application.asked).toHaveLength(2);
   });
 
   test('shows the update at once, and a second press meanwhile does nothing', async () => {

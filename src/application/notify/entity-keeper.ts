@@ -128,7 +128,7 @@ export function createEntityKeeper(parts: EntityKeeperParts): EntityKeeper {
       isChanged = true;
       look();
       try {
-        const session = await application.update({ ...requestFor(name, application), ...asPerson }, signal);
+        const session = await application.update({ ...requestFor(key, application), ...asPerson }, signal);
         const outcome = session.containers.find((one) => fleetKeyOf(one.engine, one) === key);
         end(key, resultOf(name, outcome));
       } catch (error) {
@@ -265,12 +265,13 @@ function progressOf({ phase, pulled, sinceMs }: OneUpdate, nowMs: number, window
   }
 }
 
-/** The filters that select the container of an entity: `nas/web`, `web service`. */
-function requestFor(name: string, { engines }: Pick<Application, 'engines'>): Request {
-  const [own = name] = name.split(' ');
+/** The filters that select the container of an entity by its `fleetKeyOf`, and no service of the same name. */
+function requestFor(key: string, { engines }: Pick<Application, 'engines'>): Request {
+  const [own = key, kind] = key.split(' ');
   const [engine, bare = own] = engines === undefined ? [undefined, own] : own.split('/', 2);
   const containers = [bare.replaceAll('.', String.raw`\.`)];
-  return { images: [], containers, ...(engine !== undefined && { engines: [engine] }) };
+  const only = { kind: kind === 'service' ? kind : 'container' } as const;
+  return { images: [], containers, ...only, ...(engine !== undefined && { engines: [engine] }) };
 }
 
 function resultOf(container: string, outcome: ContainerOutcome | undefined): RequestResult {

@@ -117,7 +117,7 @@ export function whyOptedOut(candidate: Candidate, settings: OptOutSettings): str
 }
 
 /** The filters of a request; see `Request`. */
-export type ContainerFilters = Pick<Request, 'images' | 'containers' | 'forgiving' | 'within'>;
+export type ContainerFilters = Pick<Request, 'images' | 'containers' | 'forgiving' | 'within' | 'kind'>;
 
 export type UnmatchedFilter = { readonly filter: string; readonly reason: string };
 

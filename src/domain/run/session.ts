@@ -249,6 +249,8 @@ export type Request = {
    * For requests of people; a request of a program means what it says.
    */
   readonly forgiving?: boolean;
+  /** Only containers, or only services; absent: both, which may have the same name. */
+  readonly kind?: EntryKind;
   /** Names of engines; absent or empty: all of them. */
   readonly engines?: readonly string[];
   /** Containers outside do not exist for this request, and none of them is changed. */

@@ -112,10 +112,7 @@ function shortened(summary: string): string {
 /** More is cut off by Home Assistant. */
 const maxSummary = 255;
 
-/**
- * https://www.home-assistant.io/integrations/sensor.mqtt/, button.mqtt and event.mqtt. A sensor without a message is
- * unknown, which is the truth before the first check.
- */
+/** https://www.home-assistant.io/integrations/sensor.mqtt/, button.mqtt and event.mqtt */
 function sensors({ lastCheckAtMs, updatesAvailable }: Entities, shown: EntityContext): readonly Publication[] {
   const { topics } = shown;
   const updates = {
@@ -142,7 +139,8 @@ function sensors({ lastCheckAtMs, updatesAvailable }: Entities, shown: EntityCon
     state_topic: topics.event,
     event_types: eventTypes,
   };
-  const waiting = updatesAvailable === undefined ? [] : [text(topics.updates, String(updatesAvailable))];
+  // `None` is unknown to a sensor of numbers. Without it the number of an earlier process, which the broker has kept, would stay.
+  const waiting = text(topics.updates, updatesAvailable === undefined ? 'None' : String(updatesAvailable));
   const checkedAt = lastCheckAtMs === undefined ? [] : [text(topics.lastCheck, new Date(lastCheckAtMs).toISOString())];
   return [
     retained(topics.sensorConfig('updates'), { ...updates, ...common(shown) }),
@@ -153,7 +151,7 @@ function sensors({ lastCheckAtMs, updatesAvailable }: Entities, shown: EntityCon
     shown.receivesCommands
       ? retained(topics.eventConfig('event'), { ...event, ...common(shown) })
       : text(topics.eventConfig('event'), ''),
-    ...waiting,
+    waiting,
     ...checkedAt,
   ];
 }

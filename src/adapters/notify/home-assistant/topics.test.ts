@@ -53,3 +53,17 @@ test.each([
   expect(written.length).toBeLessThanOrEqual(255);
   expect(summary.startsWith(written.replaceAll('\u200b', '').replace(/…$/, ''))).toBe(true);
 });
+
+test.each([
+  [undefined, 'None'],
+  [0, '0'],
+  [3, '3'],
+])(
+  'the number of updates %j is %s, so that no number of an earlier process stays for unknown',
+  (updatesAvailable, payload) => {
+    const topics = topicsOf('homeassistant', 'upkeep', 'h1');
+    const fleet = { containers: [], kept: [], isSettled: true, updatesAvailable, lastCheckAtMs: undefined };
+    const shown = { topics, slugs: slugsOf([]), deviceName: 'h1', version: '1', receivesCommands: false };
+    expect(publicationsOf(fleet, shown).get(topics.updates)).toMatchObject({ payload, retain: true });
+  },
+);

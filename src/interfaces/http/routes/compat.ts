@@ -42,9 +42,10 @@ export function compatRoutes({ settings, clock }: HttpParts, runs: UpdateRuns): 
   }
 
   async function update(id: string, { service, caller: by }: RouteRequest, reply: RouteReply): Promise<void> {
-    const { name, engine } = await wudContainer(service, id);
+    const { name, engine, kind = 'container' } = await wudContainer(service, id);
     const { exactName } = await entries();
-    const request = { images: [], containers: [exactName(name)], ...(engine !== undefined && { engines: [engine] }) };
+    const named = { images: [], containers: [exactName(name)], kind } as const;
+    const request = { ...named, ...(engine !== undefined && { engines: [engine] }) };
     await runs.begin(
       {
         begin: (onBegin, signal) => service.update({ ...request, trigger: 'http', by, onBegin }, signal),
