@@ -9,7 +9,7 @@ import { sessionDocument } from '../src/interfaces/cli/context/context.ts';
 import { porcelainTexts } from '../src/interfaces/cli/commands/run.ts';
 import { printDocument, printTable, sessionLines } from '../src/interfaces/cli/render/print.ts';
 import { createRunView } from '../src/interfaces/cli/render/live-table.ts';
-import { createStyle } from '../src/interfaces/cli/terminal/terminal.ts';
+import { createStyle } from '../src/interfaces/cli/terminal/style.ts';
 import { layoutTable } from '../src/interfaces/cli/terminal/table.ts';
 import { frameOf, stepFrameOf } from '../src/interfaces/http/events/event-streams.ts';
 import { createMetrics } from '../src/interfaces/metrics/metrics.ts';

@@ -15,7 +15,7 @@ import {
 import { printDocument, printLines, styleFor, printTable } from '../render/print.ts';
 import { remarkOf } from '../../../domain/check/verdict.ts';
 import { shownName } from '../../../domain/run/session.ts';
-import type { Cell, Column } from '../terminal/terminal.ts';
+import type { Cell, Column } from '../terminal/style.ts';
 import type { Table } from '../terminal/table.ts';
 import { rowOf, type Row } from '../render/container-table.ts';
 import {

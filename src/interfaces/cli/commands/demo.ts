@@ -8,7 +8,7 @@ import { describeEvent, writeEventLines } from '../render/events.ts';
 import { containerColumns } from '../render/container-table.ts';
 import { showLiveTable, type LiveTable } from '../render/live-table.ts';
 import { outcomeWording } from '../context/wording.ts';
-import type { Style } from '../terminal/terminal.ts';
+import type { Style } from '../terminal/style.ts';
 import { tableLines, wrapText } from '../terminal/table.ts';
 
 export type DemoEnvironment = {

@@ -6,7 +6,7 @@ import { shortDigest } from '../../../domain/image/image-reference.ts';
 import { isJsonObject, type JsonObject, objectOf } from '../../../domain/text/json.ts';
 import { outcomeWording, formatDowntime, sayResult, startWord } from '../context/wording.ts';
 import { numberOf, textOf } from '../context/read-views.ts';
-import type { Style, StyleName } from '../terminal/terminal.ts';
+import type { Style, StyleName } from '../terminal/style.ts';
 
 /** `upkeep events`: the events of a running service, until the user stops it. */
 export function createEvents(follow: Sources['follow']): ReadCommand {

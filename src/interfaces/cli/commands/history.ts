@@ -4,7 +4,7 @@ import { printable } from '../../../domain/text/printable.ts';
 import { exitCodes, type ReadCommand, type Fetch, type PastOutcome, type PastRun } from '../context/context.ts';
 import { printDocument, printLines, styleFor, printTable, engineResults } from '../render/print.ts';
 import { wordingOfOutcome, versionCell } from '../context/wording.ts';
-import type { Cell } from '../terminal/terminal.ts';
+import type { Cell } from '../terminal/style.ts';
 import type { Table } from '../terminal/table.ts';
 
 /** `upkeep history`: the past updates with their containers, oldest first. */

@@ -1,7 +1,7 @@
 import { printable } from '../../../domain/text/printable.ts';
 import { exitCodes, type ReadCommand, type NotesView, type Sources } from '../context/context.ts';
 import { printDocument, printLines, styleFor } from '../render/print.ts';
-import type { Style } from '../terminal/terminal.ts';
+import type { Style } from '../terminal/style.ts';
 
 /** `upkeep notes NAME`: what changes with its newer version. What breaks comes first, marked with `!`. */
 export function createNotesCommand(ask: Sources['notes']): ReadCommand {

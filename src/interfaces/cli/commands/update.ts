@@ -21,7 +21,7 @@ import type { PlannedService } from '../../../domain/swarm/decide-service.ts';
 import { digestIn } from '../../../domain/container/swarm-service.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import type { UpdatePlan, PlannedMember, PlannedTransaction } from '../../../domain/plan/update-plan.ts';
-import type { Style } from '../terminal/terminal.ts';
+import type { Style } from '../terminal/style.ts';
 import { formatBytes } from '../../../domain/text/plain-data.ts';
 import { estimatedCopyMs } from '../../../domain/transaction/data-helper.ts';
 import { imageChange, versionCell } from '../context/wording.ts';

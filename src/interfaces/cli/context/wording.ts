@@ -4,7 +4,7 @@ import type { TaskProgress } from '../../../domain/container/swarm-service.ts';
 import { words } from '../../../domain/text/words.ts';
 import type { ContainerOutcome, OutcomeKind } from '../../../domain/run/session.ts';
 import type { Staleness } from '../../../domain/check/verdict.ts';
-import type { StyleName, Cell } from '../terminal/terminal.ts';
+import type { StyleName, Cell } from '../terminal/style.ts';
 
 /** Text and colour of a state. The tables begin with the states that need attention, and lists follow their order. */
 export type Wording = { readonly text: string; readonly style: StyleName };

@@ -1,4 +1,5 @@
-import type { Cell, Column } from '../terminal/terminal.ts';
+import type { Cell, Column } from '../terminal/style.ts';
+import type { Table } from '../terminal/table.ts';
 import { remarkOf } from '../../../domain/check/verdict.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { type ContainerOutcome, shownName } from '../../../domain/run/session.ts';
@@ -18,7 +19,6 @@ import {
   wordingOfCheck,
   type Wording,
 } from '../context/wording.ts';
-import type { Table } from '../terminal/table.ts';
 
 /** The columns of every list of containers. */
 export const containerColumns: readonly Column[] = [

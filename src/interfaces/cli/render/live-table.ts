@@ -1,9 +1,10 @@
 import { words } from '../../../domain/text/words.ts';
-import type { Cell, Style, Terminal } from '../terminal/terminal.ts';
+import type { Cell, Style } from '../terminal/style.ts';
+import { layoutTable, fit, displayWidth } from '../terminal/table.ts';
+import type { Terminal } from '../terminal/terminal.ts';
 import type { Application } from '../../../application/application.ts';
 import type { Clock } from '../../../domain/outside/outside.ts';
 import { containerColumns, rowOf } from './container-table.ts';
-import { layoutTable, fit, displayWidth } from '../terminal/table.ts';
 import { defined } from '../../../domain/text/plain-data.ts';
 import {
   imageChange,

@@ -1,8 +1,8 @@
-import { createStyle, type Cell } from './terminal.ts';
+import { createStyle, type Cell } from './style.ts';
+import { layoutTable, displayWidth } from './table.ts';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { containerColumns } from '../render/container-table.ts';
-import { layoutTable, displayWidth } from './table.ts';
 
 const style = createStyle(false);
 const cell = (text: string): Cell => ({ text, style: 'bold' });

@@ -1,4 +1,5 @@
-import type { Cell, Column, Style, TextOutput } from './terminal.ts';
+import type { Cell, Column, Style } from './style.ts';
+import type { TextOutput } from './terminal.ts';
 import stringWidth from 'string-width';
 import wrapAnsi from 'wrap-ansi';
 
