@@ -437,3 +437,13 @@ function isSameReach(one: ContainerReach | undefined, other: ContainerReach | un
 function isSameImage(one: ImageSummary, other: ImageSummary): boolean {
   return isSameList(one.tags, other.tags) && isSameList(one.digests, other.digests);
 }
+
+/** Undefined while nothing is known of any of them. None of no containers is known without a check. */
+export function countUpdates(
+  containers: readonly Pick<TrackedContainer, 'staleness' | 'updateAvailable'>[],
+): number | undefined {
+  const isKnown = ({ staleness, updateAvailable }: (typeof containers)[number]) =>
+    updateAvailable || (staleness !== undefined && staleness !== 'unknown');
+  if (containers.length > 0 && !containers.some(isKnown)) return undefined;
+  return containers.filter(({ updateAvailable }) => updateAvailable).length;
+}

@@ -3,6 +3,7 @@ import type { ContainerSummary, ImageSummary } from '../../domain/container/cont
 import {
   emptyListing,
   everyEntry,
+  countUpdates,
   haveSameLinks,
   readListedDependencies,
   trackContainer,
@@ -265,14 +266,6 @@ function inventoryOf(
     images: trackImages(containers),
     updatesAvailable: countUpdates(containers),
   };
-}
-
-/** None of no containers is known without a check. */
-function countUpdates(containers: readonly TrackedContainer[]): number | undefined {
-  const isKnown = ({ staleness, updateAvailable }: TrackedContainer) =>
-    updateAvailable || (staleness !== undefined && staleness !== 'unknown');
-  if (containers.length > 0 && !containers.some(isKnown)) return undefined;
-  return containers.filter(({ updateAvailable }) => updateAvailable).length;
 }
 
 /** The containers that are not watched, with the reasons. It is built on request, once per listing. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { aTrackedContainer } from '../../../../test/support/scene/tracked-container.ts';
 import type { ComposeState } from '../../../domain/compose/compose-state.ts';
-import type { Inventory } from '../../../domain/inventory.ts';
+import type { Inventory, TrackedContainer } from '../../../domain/inventory.ts';
 import { limitService } from './limited-service.ts';
 import type { Service } from './parts.ts';
 
@@ -42,4 +42,27 @@ test('of two containers of one name, on two engines, only the own one has events
   const event = { kind: 'compose_file', container: 'app', state: shared, atMs: 0 } as const;
   expect(limitEvent({ ...event, engine: 'far' })).toBeUndefined();
   expect(limitEvent({ ...event, engine: 'near' })).toMatchObject({ container: 'app' });
+});
+
+test.each<[string, Partial<TrackedContainer>, number | undefined]>([
+  ['not been checked', { staleness: undefined }, undefined],
+  ['been checked in vain', { staleness: 'unknown' }, undefined],
+  ['no newer version', { staleness: 'fresh' }, 0],
+  ['a newer version', { staleness: 'stale', updateAvailable: true }, 1],
+])('the number of updates of a limited caller whose container has %s is told as that', (_, changes, count) => {
+  const containers = [
+    aTrackedContainer({ name: 'app', engine: 'near', ...changes }),
+    aTrackedContainer({ id: 'c2', name: 'vault', engine: 'near', staleness: 'stale', updateAvailable: true }),
+  ];
+  const engine = { name: 'near', reachable: true, containers: 2, updatesAvailable: 1 };
+  const both = {
+    ...whole,
+    inventory: () => ({ ...inventory, containers, updatesAvailable: 1 }),
+    status: () => ({ updatesAvailable: 1 }),
+    engines: () => [engine],
+  } as unknown as Service;
+  const { service } = limitService(both, { images: [], containers: ['app'] });
+  expect(service.inventory().updatesAvailable).toBe(count);
+  expect(service.status().updatesAvailable).toBe(count);
+  expect(service.engines?.()[0]?.updatesAvailable).toBe(count);
 });

@@ -1,6 +1,6 @@
 import { accessTest, type AccessFilter } from '../../../domain/access/rights.ts';
 import type { ComposeState } from '../../../domain/compose/compose-state.ts';
-import type { TrackedContainer, TrackedImage, Inventory } from '../../../domain/inventory.ts';
+import { countUpdates, type TrackedContainer, type TrackedImage, type Inventory } from '../../../domain/inventory.ts';
 import type { ServiceEvent } from '../../../domain/run/event.ts';
 import { shownName, type ContainerOutcome, type EngineRun } from '../../../domain/run/session.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
@@ -109,7 +109,7 @@ export function limitService(service: Service, within: AccessFilter): LimitedSer
           ...state,
           containers: containers.length,
           ...(error !== undefined && { error: redact(error) }),
-          ...(updatesAvailable !== undefined && { updatesAvailable: containers.filter(hasUpdate).length }),
+          updatesAvailable: updatesAvailable === undefined ? undefined : countUpdates(containers),
         };
       });
     Object.assign(limited, { engines: states });
@@ -137,7 +137,7 @@ export function limitService(service: Service, within: AccessFilter): LimitedSer
       containers: shown,
       unfinished: all.unfinished.filter(isWithin).map((one) => ({ ...one, reason: redact(one.reason) })),
       images: imagesAmong(all.images, containers),
-      updatesAvailable: all.updatesAvailable === undefined ? undefined : containers.filter(hasUpdate).length,
+      updatesAvailable: all.updatesAvailable === undefined ? undefined : countUpdates(containers),
     };
   }
 
@@ -274,10 +274,6 @@ export function limitService(service: Service, within: AccessFilter): LimitedSer
 
 function summaryOf({ scanned, updated, failed, restarted, skipped }: HistoryEntry) {
   return { scanned, updated, failed, restarted, skipped };
-}
-
-function hasUpdate({ updateAvailable }: TrackedContainer): boolean {
-  return updateAvailable;
 }
 
 function hideIn(outcome: ContainerOutcome, hide: (text: string) => string): ContainerOutcome {
