@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   linkSync,
   mkdirSync,
   mkdtempSync,
@@ -85,6 +86,13 @@ describe('a copy of the old text', () => {
     expect(statSync(join(copies, 'id-22.copy')).mode & 0o777).toBe(0o600);
     await keepCopy(copies, '../../evil', bytes('x'));
     expect(readdirSync(folder)).toEqual(['copies']);
+  });
+
+  test.skipIf(process.getuid?.() !== 0)('of root belong to the owner of the folder', async () => {
+    chownSync(folder, 1000, 1001);
+    const copies = join(folder, 'copies');
+    await keepCopy(copies, 'a', Buffer.from('x'));
+    for (const path of [copies, join(copies, 'a.copy')]) expect(statSync(path)).toMatchObject({ uid: 1000, gid: 1001 });
   });
 });
 

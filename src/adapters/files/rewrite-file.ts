@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isTorn } from '../../domain/compose/compose-record.ts';
 import type { ComposeRefusal } from '../../domain/compose/compose-state.ts';
 import { codeOf, messageWithoutPath } from '../../domain/text/errors.ts';
-import { replaceLines } from './line-file.ts';
+import { makeFolderIn, replaceLines } from './line-file.ts';
 
 /** `failed`: the system refused a write, and the old bytes are back; `lost` if they could not be put back. */
 export type Rewritten =
@@ -197,7 +197,8 @@ export async function heldByEditor(path: string, waitMs = 5000): Promise<string 
 
 /** Keeps the old bytes of a file under the id of its change, and the last of them only. They may have secrets. */
 export async function keepCopy(folder: string, id: string, bytes: Buffer): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
+  await makeFolderIn(folder);
   await replaceLines(copyOf(folder, id), [bytes.toString('base64')]);
   const names = (await readdir(folder)).filter((name) => name.endsWith('.copy'));
   if (names.length <= maxCopies) return;
