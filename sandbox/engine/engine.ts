@@ -322,7 +322,7 @@ function createSandboxProber(world: World): Prober {
       const holder = [...world.containers.values()].find((container) => hasAddress(container, question.address));
       if (holder === undefined) return silent('there is no route to its address (EHOSTUNREACH)');
       const listener = listenersOf(world, holder).find(({ port }) => port === question.port);
-      if (listener === undefined) return silent('nobody listens on the port (ECONNREFUSED)');
+      if (listener === undefined) return silent('nothing listens on the port (ECONNREFUSED)');
       return answer(world, listener, question, signal);
     },
   };

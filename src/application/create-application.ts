@@ -298,7 +298,7 @@ export function createApplication(
   /** Nothing else reports these again before a day has passed. */
   function tell(transactions: readonly RecoveredTransaction[]): void {
     for (const { containers, result, reason } of transactions)
-      if (result === 'solved') world.log.info('An interrupted update needs no repair any more', { containers, reason });
+      if (result === 'solved') world.log.info('An interrupted update needs no repair now', { containers, reason });
     if (transactions.length > 0) publish({ kind: 'earlier_updates_settled', transactions });
   }
 

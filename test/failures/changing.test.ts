@@ -124,7 +124,7 @@ describe('making the new container', () => {
     control.removeContainer('vpn');
     const { outcomes, of, connection } = await stage.update();
     expect(outcomes).toEqual({ web: 'skipped' });
-    expect(of('web').reason).toContain('a container that does not exist any more');
+    expect(of('web').reason).toContain('a container that no longer exists');
     expect(connection.calls).toEqual([]);
     expect(stage.harm()).toEqual(['"vpn" is lost']);
   });

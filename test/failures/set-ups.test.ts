@@ -300,7 +300,7 @@ describeInLab('a set-up that people have', (lab) => {
         await engine.stop();
         await engine.start();
         await until(() => watching(times + 1));
-        expect(await said('The engine has made its socket anew')).toBe(times);
+        expect(await said('The engine has made a new socket')).toBe(times);
       }
       const { State } = (await engine.inspect('upkeep'))!;
       expect(State.Running).toBe(true);

@@ -75,7 +75,7 @@ describeInLab('decisions of people that the service cannot read', (lab) => {
     spoil(file);
     const { outcome, reason, log } = await update();
     expect(outcome, log).toBe('skipped');
-    expect(reason).toMatch(/^The decisions of people cannot be read: decisions\.jsonl: /);
+    expect(reason).toMatch(/^The decisions cannot be read: decisions\.jsonl: /);
     expect(reason).toContain(why);
     expect((await scene.inspect('web')).Id).toBe(Id);
     const check = await asUser('check', 'web');

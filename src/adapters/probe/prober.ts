@@ -64,7 +64,7 @@ function describeSocketError(error: unknown): string {
 }
 
 const errorTexts: ReadonlyMap<string, string> = new Map([
-  ['ECONNREFUSED', 'nobody listens on the port (ECONNREFUSED)'],
+  ['ECONNREFUSED', 'nothing listens on the port (ECONNREFUSED)'],
   ['ECONNRESET', 'it closed the connection without an answer (ECONNRESET)'],
   ['EHOSTUNREACH', 'there is no route to its address (EHOSTUNREACH)'],
   ['ENETUNREACH', 'there is no route to its network (ENETUNREACH)'],

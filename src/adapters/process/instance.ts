@@ -172,7 +172,7 @@ export function watchMountedSockets(
       for (const path of paths) {
         if (!(await isDead(path))) continue;
         log.error(
-          `The engine has made its socket anew, and the one that is mounted at ${path} is dead: Upkeep ends, so that the restart policy of its container mounts the new one`,
+          `The engine has made a new socket, and the one that is mounted at ${path} is dead: Upkeep ends, so that the restart policy of its container mounts the new one`,
           { remedy: 'Mount the folder of the socket instead: docs/installing.md' },
         );
         return lost.abort();

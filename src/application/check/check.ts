@@ -401,7 +401,7 @@ function wasPulled(
 
 function unknownConfig({ configFault }: ImageSummary): string {
   const unread = configFault === undefined ? '' : `, and it cannot be read from the registry (${configFault})`;
-  return `The engine does not know the configuration of the image that runs${unread}, so the labels of the container cannot be distinguished from those of the image: re-create the container from its compose file or command`;
+  return `The engine does not know the configuration of the image that runs${unread}, so the labels of the container cannot be distinguished from those of the image: recreate the container from its compose file or command`;
 }
 
 /** Why the labels of a container hold its updates back: its owner meant a restriction, and it cannot be read. */

@@ -54,7 +54,7 @@ export function createDecisionService({ store, clock, newId, log, candidateOf, o
   async function readAll(): Promise<Decisions> {
     const { decisions, fault } = await store.refresh();
     if (fault === undefined) return decisions;
-    throw new ServiceError('state-unreadable', `Cannot read the decisions of people: ${fault}`, {
+    throw new ServiceError('state-unreadable', `Cannot read the decisions: ${fault}`, {
       remedy: unreadableRemedy,
     });
   }

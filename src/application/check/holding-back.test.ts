@@ -495,16 +495,16 @@ describe('decisions that cannot be read', () => {
     for (const request of requests) {
       const session = await application.update(request);
       expect(outcomes(session)).toEqual({ web: 'skipped', other: 'skipped', fresh: 'fresh' });
-      const why = 'The decisions of people cannot be read: decisions.jsonl: EACCES: permission denied; ';
+      const why = 'The decisions cannot be read: decisions.jsonl: EACCES: permission denied; ';
       expect(reasons(session)).toMatchObject({
         web: expect.stringContaining(why),
         other: expect.stringContaining(why),
       });
     }
     await application.check(everything);
-    await expect(decide(application, 'approve', 'other')).rejects.toThrow('Cannot read the decisions of people');
-    await expect(application.decisions.list()).rejects.toThrow('Cannot read the decisions of people');
-    await expect(application.decisions.withdraw('x')).rejects.toThrow('Cannot read the decisions of people');
+    await expect(decide(application, 'approve', 'other')).rejects.toThrow('Cannot read the decisions');
+    await expect(application.decisions.list()).rejects.toThrow('Cannot read the decisions');
+    await expect(application.decisions.withdraw('x')).rejects.toThrow('Cannot read the decisions');
     fault = undefined;
     expect(outcomes(await application.update(full))).toMatchObject({ web: 'updated', other: 'skipped' });
   });

@@ -142,7 +142,7 @@ export function createNotes({ forges, hosts = new Map(), clock, log, store, isSe
   function begin(): void {
     reading ??= keepReading()
       .catch((error: unknown) => {
-        if (!closing.signal.aborted) log.warn('Release notes are not read any more until the next check', { error });
+        if (!closing.signal.aborted) log.warn('No more release notes are read until the next check', { error });
       })
       .finally(() => (reading = undefined));
     wake.abort();

@@ -285,7 +285,7 @@ export function createCooldownClock(world: {
     const of = { registry: reference.registry };
     if (told === undefined) {
       if (isFirst(`${reference.registry} silent`))
-        log.warn('A registry tells no time, so cooldowns of its images count from the start of this process', of);
+        log.warn('A registry sends no time, so cooldowns of its images count from the start of this process', of);
       return { nowMs: 0, monotonicMs };
     }
     const aheadMs = nowMs - told;

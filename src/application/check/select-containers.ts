@@ -257,7 +257,7 @@ function createManagerNotes(log: Log): (selection: Pick<Selection, 'unwatched'>)
       const alike = others.filter((other) => other.reason === reason).length - 1;
       const more = alike === 0 ? '' : `, and ${alike} more like it`;
       log.info(
-        `Container ${quoted(container.name)} is not watched${more}: it ${reason}. The label upkeep.enable=true has it watched`,
+        `Container ${quoted(container.name)} is not watched${more}: it ${reason}. Set the label upkeep.enable=true on it to watch it`,
         { container: container.name },
       );
     }

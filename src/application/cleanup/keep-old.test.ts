@@ -170,7 +170,7 @@ describe('a rollback to what was kept', () => {
     expect((await update(scene)).containers).toMatchObject([{ outcome: 'skipped' }]);
   });
 
-  test('creates it anew where nothing is kept any more', async () => {
+  test('recreates it where nothing is kept any more', async () => {
     const { scene, id } = await staleScene();
     await update(scene);
     await scene.clock.sleep(hourMs);

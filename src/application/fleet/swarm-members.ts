@@ -436,7 +436,7 @@ function failureOf({ reach }: Manager, error: unknown, signal: AbortSignal | und
 }
 
 function noManager(): ServiceError {
-  return new ServiceError('engine-unreachable', 'Cannot ask the swarm: none of the engines manages it any more');
+  return new ServiceError('engine-unreachable', 'Cannot ask the swarm: no engine manages it any longer');
 }
 
 /** An engine that manages the swarm. */

@@ -59,7 +59,7 @@ export async function openDelivery(parts: DeliveryParts): Promise<Delivery> {
     if (orphans.length === 0) return;
     outbox.change(orphans.map(({ target, message: { id } }) => ({ kind: 'end', target, id, end: 'lost' })));
     const names = [...new Set(orphans.map(({ target }) => target))];
-    log.warn('Notifications are given up: their targets are not configured any more', {
+    log.warn('Notifications are given up: their targets are no longer configured', {
       targets: names,
       messages: orphans.length,
     });

@@ -148,7 +148,7 @@ describe('an update that copies data', () => {
     const startedAt = (await scene.sandbox.engine.inspectContainer('web'))?.state.startedAt;
     for (const [more, reason] of [
       [{ dataImage: undefined }, 'this engine has no image of Upkeep'],
-      [{ dataMaxBytes: 1000 }, 'its data are 1 MB, more than --data-max-size 1 kB'],
+      [{ dataMaxBytes: 1000 }, 'its data takes 1 MB, more than --data-max-size 1 kB'],
     ] as const) {
       const outcome = await update(scene, more);
       expect(outcome).toMatchObject({ outcome: 'failed', reason: expect.stringContaining(reason) });

@@ -135,7 +135,7 @@ async function createHelper(context: Context, data: JournaledData, role: DataHel
   const created = await engine.createContainer(name, recipe);
   if (created.kind !== 'done') {
     const isTaken = created.kind === 'refused' && created.status === 409;
-    return isTaken ? { ...created, message: `${quoted(name)} is somebody else's container` } : created;
+    return isTaken ? { ...created, message: `${quoted(name)} is someone else's container` } : created;
   }
   const tag = helperMarkTag(created.id, transaction.id, seal?.sign(helperMarkText(created.id, transaction.id)));
   const marked = await engine.tagImage(image.id, tag);
@@ -150,8 +150,8 @@ export async function saveData(context: StepContext): Promise<Performed> {
   if (data === undefined || limits === undefined) return nothingPrepared;
   const helper = await helperOf(context, data, 'save');
   const failed = (why: string) =>
-    declined(`its data could not be copied (${why}): the old version runs again, its data were not touched`);
-  if (helper?.isProven !== true) return failed('somebody removed the helper');
+    declined(`its data could not be copied (${why}): the old version runs again, and its data was not touched`);
+  if (helper?.isProven !== true) return failed('someone removed the helper');
   const { id } = helper.container;
   // An earlier call may have started it, and its answer was lost. What it has copied was copied too early.
   if (isAlive(helper.container.state.status)) {
@@ -271,7 +271,7 @@ async function runHelper({ outside }: Context, id: string, limitMs: number | und
       if (waitMs <= 0) return { kind: 'late' };
       await engine.waitUntilStopped(id, waitMs, over.signal);
       const container = await engine.inspectContainer(id);
-      if (container === undefined) return { kind: 'unknown', message: 'somebody removed the helper' };
+      if (container === undefined) return { kind: 'unknown', message: 'someone removed the helper' };
       if (isAlive(container.state.status)) continue;
       const { exitCode } = container.state;
       return { kind: 'ended', exitCode, log: await engine.containerLogs(id, { tail: 20 }) };
@@ -346,7 +346,7 @@ export function describeDataFault(fault: DataFault, name: string): string {
     case 'no-journal':
       return `the new container of ${container} was removed, and nothing shows which data it has changed. Start the old one on them: upkeep recover ${name} --without-data`;
     case 'old-started':
-      return `${container} was started by somebody on the data of the new version. Stop it, then: upkeep recover ${name}`;
+      return `${container} was started by someone on the data of the new version. Stop it, then: upkeep recover ${name}`;
     case 'new-gone':
       return `the new container of ${container} was removed after its update. Start the old one on the new data: upkeep recover ${name} --without-data`;
   }

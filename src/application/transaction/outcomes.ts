@@ -151,8 +151,8 @@ const notWaitedFor = 'its HEALTHCHECK was not waited for, because it was unhealt
 /** `refusal`: why the old container cannot be created again. Undefined if a person removed it, which is not undone. */
 function whyGone(refusal: string | undefined): string {
   return refusal === undefined
-    ? 'someone removed the old container and the new one meanwhile, so it must be created anew'
-    : `a prune removed the old container and the new one, so it must be created anew; Upkeep failed to: ${refusal}`;
+    ? 'someone removed the old container and the new one meanwhile, so it must be created again'
+    : `a prune removed the old container and the new one, so it must be created again; Upkeep failed to: ${refusal}`;
 }
 
 /** The remark about a container that could not be removed, and that is in nobody's way. */
@@ -276,7 +276,7 @@ export async function describeLostLinks(
   if (lost.length === 0) return '';
   const which = lost.map(([alias]) => quoted(alias)).join(', ');
   const links = lost.length === 1 ? `its link ${which}` : `its links ${which}`;
-  return `; "${container.name}" has lost ${links}, because the engine ended meanwhile: restart the engine, or re-create the container`;
+  return `; "${container.name}" has lost ${links}, because the engine ended meanwhile: restart the engine, or recreate the container`;
 }
 
 /**

@@ -254,7 +254,7 @@ async function prepareMember(preparing: Preparing, planned: PlannedMember): Prom
       : ((await stillHeld(outside, ahead)) ?? (await fetchImage(preparing, planned, platform)));
   const image = fetched && (await completeNew(preparing, planned, fetched, platform ?? info.platform));
   if (image === undefined) {
-    throw new ServiceError('not-found', `Cannot re-create "${container.name}": its image is no longer in the engine`, {
+    throw new ServiceError('not-found', `Cannot recreate "${container.name}": its image is no longer in the engine`, {
       remedy: `pull "${planned.reference}" again`,
     });
   }

@@ -103,7 +103,7 @@ describe('networks that are pruned while the container is down', () => {
       control.removeImageByForce(imageId);
       registry.store.misbehave('docker.io', { kind: 'denied' });
     });
-    const reason = /so it must be created anew; Upkeep failed to: Cannot pull "app@sha256:.*denied/;
+    const reason = /so it must be created again; Upkeep failed to: Cannot pull "app@sha256:.*denied/;
     expect(row).toMatchObject({ outcome: 'failed', reason: expect.stringMatching(reason) });
   });
 
@@ -117,7 +117,7 @@ describe('networks that are pruned while the container is down', () => {
         return engine.startContainer(id);
       },
     });
-    expect(row).toMatchObject({ outcome: 'failed', reason: expect.stringContaining('must be created anew') });
+    expect(row).toMatchObject({ outcome: 'failed', reason: expect.stringContaining('must be created again') });
     expect((await web.networks()).map(({ name }) => name)).toEqual(['bridge', 'host', 'none']);
   });
 

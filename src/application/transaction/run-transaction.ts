@@ -311,7 +311,7 @@ function beginTransaction(
     if (mayOverlap && !startsFirst)
       log.info('A container is stopped before its successor starts', {
         container: container.name,
-        because: 'its data are copied, which needs that nobody writes to them',
+        because: 'its data is copied, so nothing else may write to it',
       });
     const autoRemoves = fromPlan.autoRemoves || fromPlan.needsAutoRemoveReplica;
     const { keepMs, reason } = keepOrderOf(container, { settings, abilities, isInGroup, isForHelper, autoRemoves });

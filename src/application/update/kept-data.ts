@@ -112,7 +112,7 @@ export function requireDataAnswer(
     'undecided',
     `Cannot roll back ${quoted(container)} without a decision about its data, of which a copy of ${at} is kept (${formatBytes(bytes)})`,
     {
-      remedy: `with --data restore everything written since ${at} is lost; with --data leave the data stay as they are, and the old version may not be able to read them`,
+      remedy: `with --data restore everything written since ${at} is lost; with --data leave the data stays as it is, and the old version may not be able to read it`,
     },
   );
 }

@@ -369,7 +369,7 @@ async function refuseForward({ outside: { engine }, signal }: World, { container
 
 const whyNothingToUndo = {
   none: 'it has not been updated since it was created',
-  'kept its image': 'its last update kept its image: it was only re-created with another container',
+  'kept its image': 'its last update kept its image: it was only recreated with another container',
 } as const;
 
 type Found = { readonly container: Container } & Extract<LastUpdate, { kind: 'update' }>;

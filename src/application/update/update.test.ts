@@ -337,13 +337,13 @@ describe('an update', () => {
       expect(app?.settings.HostConfig.NetworkMode).toBe(`container:${vpn?.id}`);
     });
 
-    test('leaves it gone when someone has removed the two, and says that it must be created anew', async () => {
+    test('leaves it gone when someone has removed the two, and says that it must be created again', async () => {
       const [{ sandbox }, session] = await updateWith(({ sandbox: { control } }) => {
         for (const name of Object.keys(control.snapshot().containers)) control.removeContainer(name);
       });
       expect(outcomes(session)).toEqual({ app: 'failed' });
       expect(reasonFor(session, 'app')).toMatch(
-        /; someone removed the old container and the new one meanwhile, so it must be created anew$/,
+        /; someone removed the old container and the new one meanwhile, so it must be created again$/,
       );
       expect(await sandbox.engine.listContainers()).toEqual([]);
     });

@@ -92,7 +92,7 @@ const managers: readonly Manager[] = [
     marks: [{ label: 'net.azure-devices.edge.owner' }],
   },
   {
-    reason: 'is a game server of Pterodactyl, and is created anew at each of its starts',
+    reason: 'is a game server of Pterodactyl, and is recreated at each start',
     marks: [{ label: 'Service', values: ['Pterodactyl', 'Pelican'] }],
   },
   { reason: 'is an app of Dokku, and is replaced by a deployment there', marks: [{ label: 'com.dokku.app-name' }] },
@@ -133,7 +133,7 @@ const managers: readonly Manager[] = [
     marks: [{ label: 'org.testcontainers' }, { prefix: 'org.testcontainers.' }],
   },
   {
-    reason: 'is a builder (BuildKit), and the build tool creates it anew',
+    reason: 'is a builder (BuildKit), and the build tool recreates it',
     marks: [
       { name: /^buildx_buildkit_(?!\d+$)/ },
       { name: /^dagger-engine-(?:v\d|[0-9a-f]{16})/ },
@@ -146,7 +146,7 @@ const managers: readonly Manager[] = [
   },
   // Of a person's work: with programs and files that are only in the container.
   {
-    reason: 'is a development environment, and its own tool creates it anew',
+    reason: 'is a development environment, and its own tool recreates it',
     marks: [
       { label: 'devcontainer.local_folder' },
       { label: 'vsch.local.folder' },

@@ -110,7 +110,7 @@ const refusals: Readonly<Record<ComposeRefusal, string>> = {
   unreadable: 'it cannot be read',
   foreign: 'the container does not show that it is of this file',
   'other-value': 'it has another image',
-  changed: 'somebody changed it meanwhile',
+  changed: 'someone changed it meanwhile',
   busy: 'an editor or git has it open',
   'read-only': 'it is mounted read-only',
   'not-writable': 'Upkeep may not write it',

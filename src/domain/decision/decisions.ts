@@ -111,7 +111,7 @@ function hasEnded({ untilMs }: Decision, nowMs: number): boolean {
  * `approval`: it waits for a person. `notes`: its release notes are to be read first.
  * `window`: its window is closed, or cannot be read. `wave`: engines of earlier waves have not proven it. `own-way`: the
  * engine cannot be reached without this container. `not-replaceable`: an update would leave this container as it is, for
- * example one with `--rm`. `unreadable`: the decisions of people cannot be read, so that nobody
+ * example one with `--rm`. `unreadable`: the decisions cannot be read, so that nobody
  * knows whether it is skipped.
  */
 export const heldBecause = [
@@ -219,7 +219,7 @@ export function describeHold(hold: HoldReason, container: string): string {
       if (hold.keys.length === 0) return `not signed: ${hold.why}`;
       return `not signed by ${hold.keys.map((key) => quoted(key)).join(' or ')}: ${hold.why}`;
     case 'unreadable':
-      return `the decisions of people cannot be read: ${hold.fault}; ${unreadableRemedy}`;
+      return `the decisions cannot be read: ${hold.fault}; ${unreadableRemedy}`;
     case 'skipped': {
       const end = hold.releasedAtMs === undefined ? '' : ` until ${printTime(hold.releasedAtMs)}`;
       return `skipped by ${quoted(hold.by)}${end}${releasedBy(`unskip ${container}`)}`;

@@ -173,7 +173,7 @@ const verbs: Readonly<Record<RecoveredTransaction['result'], string>> = {
   undone: 'Undid',
   left: 'Left alone',
   failed: 'Cannot repair',
-  solved: 'Nothing to repair any more in',
+  solved: 'Nothing left to repair in',
 };
 
 /** `Finished the update of web: the update had been interrupted`. */

@@ -182,7 +182,7 @@ const repairs: Readonly<Record<RecoveredTransaction['result'], Verbs>> = {
   left: ['was left alone', 'updates were left alone'],
   undone: ['was undone', 'updates were undone'],
   finished: ['was finished', 'updates were finished'],
-  solved: ['needs no repair any more', 'updates need no repair any more'],
+  solved: ['needs no repair now', 'updates need no repair now'],
 };
 
 /** The outcome, or `available` for a container that only has an update. */

@@ -116,7 +116,7 @@ function whyLost(
 ): string | undefined {
   const whose = `uses the ${sharedResources[kind]} of ${quoted(names, 64)}`;
   const target = targetId === undefined ? undefined : graph.containers.get(targetId);
-  if (target === undefined) return `${whose}, a container that does not exist any more`;
+  if (target === undefined) return `${whose}, a container that no longer exists`;
   if (isParkedName(target.name)) return `${whose}, which belongs to an update that is not finished`;
   if (kind === 'volumes') return undefined;
   if (moved.get(target.id) === 'stopped' && moved.get(container.id) !== 'stopped') {

@@ -432,12 +432,12 @@ describe('planUpdate() refuses', () => {
     [
       'a lost target',
       { host: { NetworkMode: 'container:gone' } },
-      'It uses the network of "gone", a container that does not exist any more',
+      'It uses the network of "gone", a container that no longer exists',
     ],
     [
       'lost volumes',
       { host: { VolumesFrom: ['gone:ro'] } },
-      'It uses the volumes of "gone", a container that does not exist any more',
+      'It uses the volumes of "gone", a container that no longer exists',
     ],
     [
       'a stopped target',

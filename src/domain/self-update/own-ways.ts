@@ -290,9 +290,9 @@ const whyOff: Readonly<Record<SelfUpdate, (container: Container) => string | und
   on: () => undefined,
   'unless-published': (container) =>
     publishesPorts(container)
-      ? 'and self-update is off because the HTTP API is on and the container publishes ports: re-create it by hand'
+      ? 'and self-update is off because the HTTP API is on and the container publishes ports: recreate it by hand'
       : undefined,
   off: () => 'and self-update is off',
   'not-by-this-command': () => 'which only the running service replaces',
-  'not-main-process': () => 'which is not the main process of the container: re-create it by hand',
+  'not-main-process': () => 'which is not the main process of the container: recreate it by hand',
 };

@@ -153,7 +153,7 @@ function lostNode({ update, tasks, nodes, nowMs }: ServiceFacts, { lostSinceMs }
     ({ id, state }) => state === 'down' && tasks.some(({ image, nodeId }) => image === update.to && nodeId === id),
   );
   const names = lost.map(({ hostname }) => hostname).join(', ') || 'a node';
-  const reason = `A new task is on ${names}, which is down, and the swarm would wait for it without end`;
+  const reason = `A new task is on ${names}, which is down, and the swarm would wait for it forever`;
   return { reason, isImagesOwn: false };
 }
 

@@ -171,7 +171,7 @@ export function whyNotUpdated(
     const free = nodes.filter((node) => isUsable(node) && fits(node, service.constraints) && !taken.has(node.id));
     if (mode === 'global' || free.length === 0) {
       const reason =
-        'It publishes a port in host mode and starts first, and every node that fits has a task of it: the swarm would wait without end. Set update_config.order to stop-first, or add a node';
+        'It publishes a port in host mode and starts first, and every node that fits has a task of it: the swarm would wait forever. Set update_config.order to stop-first, or add a node';
       return { outcome: 'skipped', reason };
     }
   }

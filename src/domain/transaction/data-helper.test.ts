@@ -116,10 +116,10 @@ describe('the figures of a helper', () => {
 
   test.each([
     ['fits', {}, undefined],
-    ['is too large', { bytes: 31.2e9 }, 'its data are 31.2 GB, more than --data-max-size 10.0 GB'],
+    ['is too large', { bytes: 31.2e9 }, 'its data takes 31.2 GB, more than --data-max-size 10.0 GB'],
     ['is large, but can be cloned', { bytes: 31.2e9, canClone: true }, undefined],
     ['has no space', { freeBytes: 300e6 }, "its data need 722 MB, and only 300 MB are free on the engine's disk"],
-    ['has no inodes', { freeInodes: 100 }, "its data are 5016 files, and the engine's disk has room for only 100 more"],
+    ['has no inodes', { freeInodes: 100 }, "its data has 5016 files, and the engine's disk has room for only 100 more"],
     [
       'takes too long',
       { files: 3e6, freeInodes: 1e9 },

@@ -283,12 +283,12 @@ export type DataLimits = { readonly maxBytes: number; readonly timeoutMs: number
 export function whyTooMuch(figures: DataFigures, { maxBytes, timeoutMs }: DataLimits): string | undefined {
   const { bytes, files, freeBytes, freeInodes, canClone } = figures;
   if (bytes > maxBytes && !canClone)
-    return `its data are ${formatBytes(bytes)}, more than --data-max-size ${formatBytes(maxBytes)}`;
+    return `its data takes ${formatBytes(bytes)}, more than --data-max-size ${formatBytes(maxBytes)}`;
   const needed = (canClone ? 0 : bytes * 1.1) + marginBytes;
   if (freeBytes < needed)
     return `its data need ${formatBytes(needed)}, and only ${formatBytes(freeBytes)} are free on the engine's disk`;
   if (freeInodes !== undefined && freeInodes < files * 1.1 + 1000)
-    return `its data are ${files} files, and the engine's disk has room for only ${freeInodes} more`;
+    return `its data has ${files} files, and the engine's disk has room for only ${freeInodes} more`;
   const copyMs = estimatedCopyMs(figures);
   if (copyMs > timeoutMs)
     return `copying its data would take about ${formatDuration(Math.ceil(copyMs / 1000) * 1000)}, more than --data-timeout ${formatDuration(timeoutMs)}`;

@@ -65,7 +65,7 @@ function expectationOf(saying: Saying): 'next' | 'old' | 'anything' {
 /** Report about a copy, for a container with `--rm` or a pruned one. */
 const tellsOfCopy = /runs again as a copy without --rm|was created again with the same settings/;
 
-const leavesItOpen = /is not back yet, the next run or start of Upkeep tries again$|so it must be created anew$/;
+const leavesItOpen = /is not back yet, the next run or start of Upkeep tries again$|so it must be created again$/;
 
 /** False reports of a start about an interrupted update. */
 export async function untruthsOfRepair({ engine, versions }: Stage, { output }: Run): Promise<readonly string[]> {

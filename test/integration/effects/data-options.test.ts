@@ -217,7 +217,7 @@ describeInLab('options and labels of the data of a container', (lab) => {
       });
       const { outcomes } = await update();
       expect(outcomes['web']).toMatchObject({ outcome: 'failed' });
-      expect(outcomes['web']?.reason).toContain(`"web.upkeep-${role}" is somebody else's container`);
+      expect(outcomes['web']?.reason).toContain(`"web.upkeep-${role}" is someone else's container`);
       expect(await scene.inspect('web')).toMatchObject({ Id: before.Id, State: { StartedAt: before.State.StartedAt } });
       expect(await scene.names()).toEqual(['web', `web.upkeep-${role}`]);
       expect(await leftVolumes(engine)).toEqual([]);

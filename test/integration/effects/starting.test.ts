@@ -181,7 +181,7 @@ describeInLab('how containers are stopped and started', (lab) => {
 
   test.each([
     ['http://:8080/nothing-here', 'it answered with status 404'],
-    ['tcp://:8081', 'nobody listens on the port (ECONNREFUSED)'],
+    ['tcp://:8081', 'nothing listens on the port (ECONNREFUSED)'],
     ['exec:echo not yet; exit 3', 'the command ended with code 3 (not yet)'],
   ])('--health-probe brings the old container back where %s does not pass', async (probe, reason) => {
     const { Id } = await stale('web');

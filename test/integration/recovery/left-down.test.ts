@@ -94,7 +94,7 @@ describeInLab('a container that was left down, because another one has its name'
     await expect.poll(messages, soon).toHaveLength(1);
     await engine.call('DELETE', `/containers/${parked}`);
     await expect.poll(messages, soon).toHaveLength(2);
-    expect(messages()[1]).toContain('Nothing to repair any more in the update of web');
+    expect(messages()[1]).toContain('Nothing left to repair in the update of web');
     expect((await get('/v1/containers/details')).unfinished).toBeUndefined();
     expect((await inspect('web')).State.Running).toBe(true);
   });

@@ -78,7 +78,7 @@ describeInLab('compose after an update to a higher tag', (lab) => {
     expect((await engine.inspect('app'))!.Id).toBe(before);
   });
 
-  test('set-up compose file with an old tag: creates it anew from its file when the service in the file changes', async () => {
+  test('set-up compose file with an old tag: recreates it from its file when the service in the file changes', async () => {
     const scene = tagsScene(lab);
     const { push, update, tag } = scene;
     const { up, write } = await shop(scene);

@@ -56,16 +56,16 @@ function managedByOthers(own: JsonObject, labels: unknown): string | undefined {
   if (text(own['Pod']) !== '' || own['IsInfra'] === true)
     return 'is part of a pod, in which the Docker API cannot create a container: update it with podman auto-update';
   if (arrayOf(fields(own['Config'])['Secrets']).length > 0)
-    return 'has secrets of Podman, which the Docker API cannot give to a successor: re-create it with podman';
+    return 'has secrets of Podman, which the Docker API cannot give to a successor: recreate it with podman';
   return undefined;
 }
 
 const fromId =
-  'was created from an image id, which pins it, and Podman shows any tag of that image: re-create it from a tag to have it updated';
+  'was created from an image id, which pins it, and Podman shows any tag of that image: recreate it from a tag to have it updated';
 
 function whyFlagsHidden(flags: readonly string[]): string | undefined {
   if (flags.length === 0) return undefined;
-  return `was created with ${flags.join(', ')}, which a new container would not have, because Podman's API does not show it: re-create it with podman`;
+  return `was created with ${flags.join(', ')}, which a new container would not have, because Podman's API does not show it: recreate it with podman`;
 }
 
 /**
@@ -80,7 +80,7 @@ function doubtfulAddress(inspected: JsonObject, networks: readonly JsonObject[])
     return candidate !== defaultNetwork && network !== undefined && hasChosenSubnet(network);
   });
   if (name === undefined) return undefined;
-  return `may have a requested address in the network ${quoted(name, 100)}. Podman reports that only for containers made by podman run, so the address might be lost: re-create it with podman, or in a network without a subnet of your own`;
+  return `may have a requested address in the network ${quoted(name, 100)}. Podman reports that only for containers made by podman run, so the address might be lost: recreate it with podman, or in a network without a subnet of your own`;
 }
 
 function hasChosenSubnet(network: JsonObject): boolean {

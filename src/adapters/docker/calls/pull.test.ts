@@ -149,7 +149,7 @@ describe('pullImage()', () => {
       .poll(() => outcome)
       .toMatchObject({
         code: 'pull-failed',
-        message: `Cannot pull "${reference}": it has been silent for 1m`,
+        message: `Cannot pull "${reference}": it sent nothing for 1m`,
       });
   });
 

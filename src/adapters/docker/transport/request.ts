@@ -158,7 +158,7 @@ function watchSocket(message: ClientRequest): () => boolean {
 }
 
 function timedOut(patience: TimeLimit): Explained {
-  const what = patience.for === 'silence' ? 'it has been silent' : 'it has not answered';
+  const what = patience.for === 'silence' ? 'it sent nothing' : 'it has not answered';
   return {
     code: 'timeout',
     why: `${what} for ${formatDuration(patience.ms)}`,
@@ -292,7 +292,7 @@ const explanations: readonly Row[] = [
   { codes: /^ENOENT$/, why: 'there is no such socket', remedy: startOrMount },
   { codes: /^ECONNREFUSED$/, why: 'nothing listens there', remedy: startOrMount },
   { codes: /^(EACCES|EPERM)$/, code: 'engine-denied', why: 'this user may not use the socket', remedy: joinGroup },
-  { codes: /^(ENOTFOUND|EAI_AGAIN|EAI_NODATA)$/, why: 'the name of the host is not known', remedy: checkHost },
+  { codes: /^(ENOTFOUND|EAI_AGAIN|EAI_NODATA)$/, why: 'the host name is unknown', remedy: checkHost },
   { codes: /^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN)$/, why: 'the host does not answer', remedy: checkHost },
   { codes: /^ERR_TLS_CERT_ALTNAME_INVALID$/, why: 'its certificate is for another host', remedy: checkTls },
   { codes: /^CERT_HAS_EXPIRED$/, why: 'its certificate has expired', remedy: checkTls },

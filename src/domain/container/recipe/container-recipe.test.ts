@@ -197,7 +197,7 @@ describe('Labels', () => {
     expect(body.Labels).toEqual({ 'upkeep.scope': 's', 'upkeep.tx.id': 'new' });
   });
 
-  test('com.docker.compose.image becomes the new image’s id, or compose would re-create the container', () => {
+  test('com.docker.compose.image becomes the new image’s id, or compose would recreate the container', () => {
     const { run, recipe } = recipeScene();
     const container = run(plain, { Labels: { 'com.docker.compose.image': plain.id } });
     const { body } = recipe(container, plain, { newImageId: digestOf('new') });
@@ -546,10 +546,10 @@ describe('EndpointsConfig', () => {
     const container = run(plain, inFront);
     const networks = engine.networks.filter(({ name }) => name !== 'front');
     expect(() => recipe(container, plain, { networks })).toThrow(
-      'Cannot update "web": its network "front" does not exist any more',
+      'Cannot update "web": its network "front" no longer exists',
     );
     const another = [...networks, { ...networkOf('front'), id: idOf('made again') }];
-    expect(() => recipe(container, plain, { networks: another })).toThrow('does not exist any more');
+    expect(() => recipe(container, plain, { networks: another })).toThrow('no longer exists');
   });
 
   test('in an overlay network a running container is refused, because no engine can rename it there', () => {

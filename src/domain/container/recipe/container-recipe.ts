@@ -69,14 +69,14 @@ function withOldImage(request: RecipeRequest): KnownRequest {
     throw refusal(
       container,
       'the image it was created from is gone from the engine, so its own settings cannot be distinguished from the image’s',
-      'pull that image again, or re-create the container from its compose file or command',
+      'pull that image again, or recreate the container from its compose file or command',
     );
   }
   if (oldImage.isConfigUnknown) {
     throw refusal(
       container,
       'the engine does not know the configuration of the image it was created from, so its own settings cannot be distinguished from the image’s',
-      're-create the container from its compose file or command',
+      'recreate the container from its compose file or command',
     );
   }
   return { ...request, oldImage };

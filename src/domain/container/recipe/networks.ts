@@ -53,7 +53,7 @@ function connectionFor(request: KnownRequest, name: string, endpoint: Endpoint):
   if (network === undefined && name !== defaultBridge) {
     throw refusal(
       container,
-      `its network ${quoted(name)} does not exist any more`,
+      `its network ${quoted(name)} no longer exists`,
       'create the network and connect the container to it',
     );
   }
@@ -61,7 +61,7 @@ function connectionFor(request: KnownRequest, name: string, endpoint: Endpoint):
     throw refusal(
       container,
       `it runs in the overlay network ${quoted(name)}, in which engines cannot rename a running container`,
-      'make it a service of the swarm, or re-create it by hand',
+      'make it a service of the swarm, or recreate it by hand',
     );
   }
   const isMain = isMainNetwork(container, name, network?.id);

@@ -74,5 +74,5 @@ const resultWordings: Readonly<Record<Transaction['result'], Wording>> = {
   undone: { level: 'info', verb: 'Undid' },
   left: { level: 'warn', verb: 'Left alone' },
   failed: { level: 'error', verb: 'Cannot repair' },
-  solved: { level: 'info', verb: 'Nothing to repair any more in' },
+  solved: { level: 'info', verb: 'Nothing left to repair in' },
 };

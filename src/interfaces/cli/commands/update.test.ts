@@ -284,7 +284,7 @@ describe('update() with --dry-run', () => {
       '',
       '1. together or not at all:',
       `   vpn: vpn:1 to ${idOf('vpn').slice(0, 12)} (A newer image is available)`,
-      '   torrent: re-created from the same image, because it depends on vpn',
+      '   torrent: recreated from the same image, because it depends on vpn',
       '',
       '2. (after 1, if that succeeds)',
       `   web: web:1 to ${idOf('web').slice(0, 12)}`,

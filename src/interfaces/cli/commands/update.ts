@@ -172,7 +172,7 @@ function memberLine(
   const name = style.bold(shown(container.name));
   if (cause === 'linked') {
     const targets = members.filter((other) => hardDependencies.includes(other.container.id));
-    return `   ${name}: re-created from the same image, because it depends on ${targets.map((target) => shown(target.container.name)).join(', ')}`;
+    return `   ${name}: recreated from the same image, because it depends on ${targets.map((target) => shown(target.container.name)).join(', ')}`;
   }
   const { version, latestVersion, reason = '' } = checked.get(container.id) ?? {};
   const change = latestVersion === undefined ? '' : versionCell({ from: version, to: latestVersion }).text;

@@ -125,7 +125,7 @@ export function rollbackRoute({ settings, clock }: HttpParts, runs: UpdateRuns):
       forward: toggle('Also go to a version that the container has left before, as a second rollback does'),
       data: word(
         ['restore', 'leave'],
-        'Needed if a copy of the data is kept. restore: put it back; everything written since is lost. leave: the data stay, and the old version may not be able to read them',
+        'Needed if a copy of the data is kept. restore: put it back; everything written since is lost. leave: the data stays, and the old version may not be able to read it',
       ),
       async: toggle('Answer at once, and roll back in the background'),
       timeout: timeoutUpTo(settings.updateTimeoutMs),
