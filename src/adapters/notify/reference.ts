@@ -32,7 +32,7 @@ Your own wording: [templates](notification-templates.md). All options: [configur
 
 ## URLs
 
-- Separate several targets by spaces or commas, or repeat the option. To keep secrets out of the environment, give the path of a file with one target a line; \`#\` begins a comment.
+- Separate several targets by spaces or commas, or repeat the option. To keep secrets out of the environment, give the path of a file with one target a line; a line that begins with \`#\` is a comment.
 - \`ops=discord://…\` names a target. The default name is the service: \`discord\`, \`discord-2\`.
 - In user names, passwords and tokens write \`/\` as \`%2F\`, \`#\` as \`%23\`, \`?\` as \`%3F\`, \`%\` as \`%25\`, a space as \`%20\`. In a value of the query, a comma before a URL is \`%2C\`, and \`+\` is a space.
 - Keys, the names before \`=\` in the query, may be in any case. An unknown key or an invalid value causes a warning; only an error in a recipient, a login or the encryption makes the URL invalid.
