@@ -35,7 +35,7 @@ describe('an option without effect', () => {
 
   test('shares its line with others of the same reason', () => {
     expect(load(['--ephemeral-self-update', '--self-update-orchestrator']).warnings).toEqual([
-      '--ephemeral-self-update, --self-update-orchestrator have no effect: Upkeep always updates its own container with a helper container; --no-self-update turns this off',
+      '--ephemeral-self-update, --self-update-orchestrator have no effect: A helper container always does this; --no-self-update turns it off',
     ]);
   });
 });

@@ -189,7 +189,7 @@ export const stateOptions = optionTable({ group: 'state', commands: stateCommand
     default: 'off',
     choices: ['off', 'check', 'write'],
     meaning:
-      'check: show where a compose file has another image. write: write the tag after an update (needs --compose-roots)',
+      'check: show where a compose file has another image; write: write the new tag (needs --compose-roots)',
     example: 'write',
     commands: ['run', 'check', 'update', 'rollback', 'recover'],
   },
@@ -204,7 +204,7 @@ export const stateOptions = optionTable({ group: 'state', commands: stateCommand
       expected: 'absolute folders such as /opt/stacks or /opt/stacks=/host/stacks',
     },
     meaning:
-      'With --compose-files, read and write files below these folders only. After "=": where Upkeep sees the folder',
+      'With --compose-files, use files below these folders only. After "=": where Upkeep sees the folder',
     example: '/opt/stacks,/srv=/host/srv',
     commands: ['run', 'check', 'update', 'rollback', 'recover'],
   },

@@ -96,7 +96,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     default: 60,
     min: -1_000_000_000,
     max: 1_000_000,
-    meaning: 'Maximum requests per client and minute; 0 and negative values mean the default',
+    meaning: 'Maximum requests per client and minute; 0: the default',
     example: '120',
   },
   httpSessionRateLimit: {
@@ -123,7 +123,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     default: 600_000,
     minMs: 1,
     maxMs: dayMs,
-    meaning: 'Time limit for an update, with its wait; a request can set a shorter one',
+    meaning: 'Time limit for an update, with its wait; requests can set a shorter one',
     example: '30m',
   },
   httpTlsCert: {
@@ -227,7 +227,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     placeholder: 'NAME',
     defaultMeaning: 'none: no proxy signs anyone in',
     accepts: headerName,
-    meaning: 'Header in which a proxy of --http-api-trusted-proxies names the person whom it has signed in',
+    meaning: 'Header in which a proxy of --http-api-trusted-proxies names the signed-in person',
     example: 'Remote-User',
   },
   authGroupsHeader: {
@@ -255,7 +255,7 @@ export const httpOptions = optionTable({ group: 'http', commands }, {
     ...people,
     flag: 'auth-admins',
     meaning:
-      'People with all rights, whom a proxy or an issuer has signed in: an e-mail address, all of a domain as @example.com, a group as group:NAME, or the name in --auth-header',
+      'People with all rights, signed in by a proxy or an issuer: an e-mail address, a domain (@example.com), group:NAME, or a name in --auth-header',
     example: 'anna@example.com,group:admins',
   },
   oidcIssuer: {

@@ -40,8 +40,8 @@ function withCommands<Table extends Readonly<Record<string, ServiceOption>>>(tab
 const commands = ['run'] as const;
 
 const alwaysByHelper =
-  'Upkeep always updates its own container with a helper container; --no-self-update turns this off';
-const ownPlatform = 'Upkeep uses the age of the image for the platform of the container';
+  'A helper container always does this; --no-self-update turns it off';
+const ownPlatform = 'The platform of the container counts';
 
 /** Options of the Watchtower family without an effect here. */
 export const acceptedOptions = optionTable({ group: 'accepted', commands }, {

@@ -41,7 +41,7 @@ export const outputOptions = optionTable({ group: 'output', commands: commandsWi
     flag: 'porcelain',
     short: 'P',
     default: 'none',
-    meaning: 'Print the outcome of each update: v1 a line for each container, json a document',
+    meaning: 'Print the outcomes: v1 a line for each container, json a document',
     example: 'v1',
     commands: ['run'],
   },

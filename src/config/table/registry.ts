@@ -86,7 +86,7 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
   registryTlsSkip: {
     kind: 'boolean',
     flag: 'registry-tls-skip',
-    meaning: 'Accept any certificate and plain HTTP from every registry. A fake registry can then read logins',
+    meaning: 'Accept any certificate and plain HTTP from every registry; a fake one can then read logins',
   },
   registryTlsMinVersion: {
     kind: 'choice',

@@ -41,7 +41,7 @@ export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
     defaultMeaning: '30s, or 0s if --schedule names a second',
     minMs: 0,
     maxMs: 3_600_000,
-    meaning: 'Longest random delay of --schedule, so that not all services ask the registries in the same second',
+    meaning: 'Longest random delay of --schedule',
     example: '5m',
   },
   startCheck: {
@@ -58,7 +58,7 @@ export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
     flag: 'run-once',
     short: 'R',
     meaning:
-      'Update once, then exit: with 1 if a container failed or was rolled back, else with 3 if something could not be checked',
+      'Update once, then exit',
     isCommon: true,
   },
   timeZone: {

@@ -21,7 +21,7 @@ export const selectionRules = optionTable({ group: 'selection', usedBy: 'selecti
     flag: 'disable-containers',
     short: 'x',
     placeholder: 'NAME,…',
-    meaning: 'Exclude these containers: names, or regular expressions that match the whole name',
+    meaning: 'Exclude these containers: names, or regular expressions for the whole name',
     example: 'db,cache-.*',
     isCommon: true,
   },
@@ -32,7 +32,7 @@ export const selectionRules = optionTable({ group: 'selection', usedBy: 'selecti
     placeholder: 'IMAGE,…',
     defaultMeaning: 'none: every image',
     meaning:
-      'Watch only containers of these images: names with their tag, or regular expressions that match the whole reference',
+      'Watch only containers of these images: names with their tag, or regular expressions for the whole reference',
     example: 'nginx:latest,ghcr.io/acme/.*',
   },
   skipImageNames: {
@@ -40,7 +40,7 @@ export const selectionRules = optionTable({ group: 'selection', usedBy: 'selecti
     separators: 'comma or space',
     flag: 'skip-image-names',
     placeholder: 'IMAGE,…',
-    meaning: 'Exclude containers of these images; same syntax as --monitor-image-names',
+    meaning: 'Exclude containers of these images, written as for --monitor-image-names',
     example: 'postgres:.*',
   },
   enableContainersByLabel: {
@@ -69,7 +69,7 @@ export const selectionRules = optionTable({ group: 'selection', usedBy: 'selecti
     flag: 'include-stopped',
     short: 'S',
     meaning:
-      'Watch created and exited containers too; they stay stopped after an update, unless --revive-stopped is set',
+      'Watch created and exited containers too; they stay stopped, unless --revive-stopped is set',
     isCommon: true,
   },
   includeRestarting: { kind: 'boolean', flag: 'include-restarting', meaning: 'Watch restarting containers too' },
@@ -81,14 +81,14 @@ export const selectionRules = optionTable({ group: 'selection', usedBy: 'selecti
   swarm: {
     kind: 'boolean',
     flag: 'swarm',
-    meaning: 'Watch and update the services of a swarm too; the engine must be one of its managers',
+    meaning: 'Watch the services of a swarm too; the engine must be one of its managers',
   },
   scope: {
     kind: 'text',
     flag: 'scope',
     placeholder: 'NAME',
     defaultMeaning: "the upkeep.scope label of Upkeep's own container, else none",
-    meaning: 'Watch only containers whose label upkeep.scope has this value; "none": only those without the label',
+    meaning: 'Watch only containers with this value of the label upkeep.scope; "none": only those without it',
     example: 'staging',
     isCommon: true,
   },
@@ -115,7 +115,7 @@ export const checkOptions = optionTable({ group: 'update', usedBy: 'selection' }
   noPull: {
     kind: 'boolean',
     flag: 'no-pull',
-    meaning: 'Do not contact registries: update to the image that the engine already has under the tag',
+    meaning: 'Ask no registry: update to the image that the engine already has under the tag',
     label: {
       name: 'no-pull',
       value: restricting,

@@ -35,7 +35,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
     kind: 'boolean',
     flag: 'start-first',
     meaning:
-      'Stop the old container after the health check of the new one, where both can run at once: no fixed ports or addresses, no writable volumes',
+      'Stop the old container after the health check of the new one, where both can run at once',
     label: {
       name: 'start-first',
       value: booleanValue,
@@ -63,7 +63,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
   updateAutoRemove: {
     kind: 'boolean',
     flag: 'update-auto-remove',
-    meaning: 'Update containers with --rm too. If one fails, the old version runs without --rm until the next update',
+    meaning: 'Update containers with --rm too; after a rollback, one runs without --rm until the next update',
     label: { name: 'update-auto-remove', value: booleanValue, fromImage: 'ignored', effect: 'overrides' },
     usedBy: 'check',
   },
@@ -139,7 +139,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
     flag: 'canary',
     default: true,
     meaning:
-      'Of three or more containers with one new image, update one first, and the others if its health check passes',
+      'Of three or more containers with one new image, update one before the others',
     example: 'false',
     usedBy: 'update',
   },
@@ -157,7 +157,7 @@ export const healthOptions = optionTable({ group: 'update', usedBy: 'replacement
     default: 30_000,
     minMs: 0,
     maxMs: dayMs,
-    meaning: 'Time that a container has to stop before it is killed, unless it has a stop timeout of its own',
+    meaning: 'Time to stop before it is killed, for containers without a stop timeout of their own',
     example: '1m30s',
     label: {
       name: 'stop-timeout',
