@@ -65,7 +65,7 @@ function peopleSettings(
   if ((issuer === undefined) !== (clientId === undefined))
     fault(`Cannot sign people in with OpenID Connect: it needs both --oidc-issuer and --oidc-client-id`);
   if (Object.values(people).every((list) => list.length === 0))
-    fault('Cannot sign people in: no one has a role; list them with --auth-admins, --auth-operators or --auth-viewers');
+    fault('Cannot sign people in: nobody has a role; list them with --auth-admins, --auth-operators or --auth-viewers');
   if (user !== undefined && values.httpTrustedProxies.length === 0)
     warnings.push(
       `Nobody is believed who sends the header of ${sourceOf('authHeader')}: name its proxy with --http-api-trusted-proxies`,
