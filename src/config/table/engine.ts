@@ -188,8 +188,7 @@ export const stateOptions = optionTable({ group: 'state', commands: stateCommand
     flag: 'compose-files',
     default: 'off',
     choices: ['off', 'check', 'write'],
-    meaning:
-      'check: show where a compose file has another image; write: write the new tag (needs --compose-roots)',
+    meaning: 'check: show where a compose file has another image; write: write the new tag (needs --compose-roots)',
     example: 'write',
     commands: ['run', 'check', 'update', 'rollback', 'recover'],
   },
@@ -203,8 +202,7 @@ export const stateOptions = optionTable({ group: 'state', commands: stateCommand
       test: (text) => /^\/[^=]*(?:=\/[^=]*)?$/.test(text) && !/(?:^|[/=])\.\.(?:[/=]|$)/.test(text),
       expected: 'absolute folders such as /opt/stacks or /opt/stacks=/host/stacks',
     },
-    meaning:
-      'With --compose-files, use files below these folders only. After "=": where Upkeep sees the folder',
+    meaning: 'With --compose-files, use files below these folders only. After "=": where Upkeep sees the folder',
     example: '/opt/stacks,/srv=/host/srv',
     commands: ['run', 'check', 'update', 'rollback', 'recover'],
   },

@@ -39,8 +39,7 @@ function withCommands<Table extends Readonly<Record<string, ServiceOption>>>(tab
 
 const commands = ['run'] as const;
 
-const alwaysByHelper =
-  'A helper container always does this; --no-self-update turns it off';
+const alwaysByHelper = 'A helper container always does this; --no-self-update turns it off';
 const ownPlatform = 'The platform of the container counts';
 
 /** Options of the Watchtower family without an effect here. */

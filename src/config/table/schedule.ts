@@ -57,8 +57,7 @@ export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
     kind: 'boolean',
     flag: 'run-once',
     short: 'R',
-    meaning:
-      'Update once, then exit',
+    meaning: 'Update once, then exit',
     isCommon: true,
   },
   timeZone: {

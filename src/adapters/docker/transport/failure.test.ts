@@ -64,7 +64,9 @@ describe('an engine that cannot be reached is told', () => {
   });
 
   test('when its host has no such name', () => {
-    expect(explain(Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' })).why).toContain('host name is unknown');
+    expect(explain(Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' })).why).toContain(
+      'host name is unknown',
+    );
   });
 
   test('when it is no engine', async () => {

@@ -68,8 +68,7 @@ export const selectionRules = optionTable({ group: 'selection', usedBy: 'selecti
     kind: 'boolean',
     flag: 'include-stopped',
     short: 'S',
-    meaning:
-      'Watch created and exited containers too; they stay stopped, unless --revive-stopped is set',
+    meaning: 'Watch created and exited containers too; they stay stopped, unless --revive-stopped is set',
     isCommon: true,
   },
   includeRestarting: { kind: 'boolean', flag: 'include-restarting', meaning: 'Watch restarting containers too' },

@@ -34,8 +34,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
   startFirst: {
     kind: 'boolean',
     flag: 'start-first',
-    meaning:
-      'Stop the old container after the health check of the new one, where both can run at once',
+    meaning: 'Stop the old container after the health check of the new one, where both can run at once',
     label: {
       name: 'start-first',
       value: booleanValue,
@@ -138,8 +137,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
     kind: 'boolean',
     flag: 'canary',
     default: true,
-    meaning:
-      'Of three or more containers with one new image, update one before the others',
+    meaning: 'Of three or more containers with one new image, update one before the others',
     example: 'false',
     usedBy: 'update',
   },
