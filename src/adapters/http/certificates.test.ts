@@ -1,5 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { clientPair, serverCa } from '../../../test/support/http/http-server.ts';
@@ -43,12 +43,15 @@ test('a registry that wants to know who we are is shown our certificate', async 
 });
 
 describe('the authorities of the system', () => {
-  async function trusted(files: Readonly<Record<string, string | Buffer>>, trust: Partial<SystemTrust>) {
+  async function trusted(
+    files: Readonly<Record<string, string | Buffer>>,
+    trust: Partial<SystemTrust>,
+    folder = rig.folder(),
+  ) {
     const content = emptyContent();
     putImage(content, 'team/app:1');
     const server = await rig.serve(serveContent(content), { tls: true });
     const proxy = await rig.serve(() => ({ status: 400 }), { tunnelTo: server.port });
-    const folder = rig.folder();
     for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
     const pathOf = (name: string | undefined) => (name === undefined ? undefined : join(folder, name));
     const systemTrust = {
@@ -83,6 +86,16 @@ describe('the authorities of the system', () => {
     ['in no file', {}, {}, 'unknown'],
   ])('are found %s', async (_, files, trust, expected) => {
     expect(await trusted(files, trust)).toBe(expected);
+  });
+
+  test('are found behind a link that leads out of a folder, and where one name links to another', async () => {
+    const files = rig.folder();
+    writeFileSync(join(files, 'ours.crt'), serverCa);
+    const links = rig.folder();
+    symlinkSync(join(files, 'ours.crt'), join(links, 'ours.pem'));
+    symlinkSync('ours.pem', join(links, '0123abcd.0'));
+    symlinkSync('missing.pem', join(links, '4567cdef.0'));
+    expect(await trusted({}, { folders: [basename(links)] }, dirname(links))).toBe('trusted');
   });
 });
 
