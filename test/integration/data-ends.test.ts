@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -200,6 +200,70 @@ describeInLab('data whose restore meets an obstacle', (lab) => {
     for (const volume of await leftVolumes(engine)) await engine.call('DELETE', `/volumes/${volume}`);
     expect(await leftVolumes(engine)).toEqual([]);
   }
+
+  describe('a tenant in the gate', () => {
+    type Copy = { readonly Name: string; readonly Labels: Record<string, string>; readonly Mountpoint: string };
+
+    async function copyOf(engine: Engine): Promise<Copy> {
+      const name = (await leftVolumes(engine)).find((each) => each.startsWith('upkeep-data-'));
+      return (await engine.call('GET', `/volumes/${name}`)).body as Copy;
+    }
+
+    const secret = join(lab.dir, 'ends-secret');
+
+    /** Content that is not that of version 1. */
+    function fill(place: string): void {
+      execFileSync('sh', ['-c', 'mkdir "$0/0"; echo evil >"$0/0/version"', place]);
+    }
+
+    test.each<[string, (copy: Copy) => void]>([
+      ['that is empty', () => {}],
+      ['with an empty proof', ({ Mountpoint }) => (fill(Mountpoint), writeFileSync(join(Mountpoint, '.saved'), ''))],
+      ['with the proof of a restore', ({ Mountpoint }) => writeFileSync(join(Mountpoint, '.restored'), '')],
+      [
+        'with our own proof',
+        ({ Mountpoint, Labels }) => {
+          fill(Mountpoint);
+          writeFileSync(join(Mountpoint, '.saved'), Labels['upkeep.data.of'] ?? '');
+        },
+      ],
+      [
+        'with links to a folder of the host',
+        ({ Mountpoint }) => {
+          symlinkSync(secret, join(Mountpoint, '0'));
+          symlinkSync(join(secret, 'file'), join(Mountpoint, '.saved'));
+        },
+      ],
+    ])('gets no forged copy restored %s', async (_, forge) => {
+      mkdirSync(secret, { recursive: true });
+      writeFileSync(join(secret, 'file'), 'mine');
+      const gate = await inTheGate('small-waiting-bad');
+      const copy = await copyOf(gate.engine);
+      await pruneCopy(gate.engine);
+      const { Name, Labels } = copy;
+      // Engines tell the time of a volume in whole seconds.
+      await sleep(1000);
+      expect((await gate.engine.call('POST', '/volumes/create', { Name, Labels })).status).toBe(201);
+      forge(copy);
+      expect((await gate.fail())?.reason).toContain('the copy of the data of "web" is gone');
+      await isStuck(gate);
+      expect(readFileSync(join(gate.place, 'version'), 'utf8')).toBe('v2\n');
+      expect(readdirSync(secret)).toEqual(['file']);
+      expect(readFileSync(join(secret, 'file'), 'utf8')).toBe('mine');
+      gate.putBackup();
+      const recovered = await gate.recover('web', '--without-data');
+      expect(recovered.code, recovered.stdout + recovered.stderr).toBe(0);
+      expect(readFileSync(join(gate.place, 'version'), 'utf8')).toBe('v1\n');
+    });
+
+    test('cannot prevent a restore with a proof in the copy itself', async () => {
+      const gate = await inTheGate('small-waiting-bad');
+      const { Mountpoint } = await copyOf(gate.engine);
+      writeFileSync(join(Mountpoint, '.restored'), '');
+      expect(await gate.fail()).toMatchObject({ outcome: 'rolled_back' });
+      await isRestored(gate);
+    });
+  });
 
   test('removed helpers are made again', async () => {
     const gate = await inTheGate('small-waiting-bad');

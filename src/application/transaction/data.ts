@@ -83,7 +83,7 @@ export async function measureData(context: StepContext): Promise<Performed> {
   if (isFailure(made)) return made;
   const helper = await createHelper(context, data, 'measure');
   if (helper.kind !== 'done') return helper;
-  const run = await runHelper(context, helper.id, limits.timeoutMs);
+  const run = await runHelper(context, helper.id, limits.timeoutMs, true);
   // The engine cannot remove a volume that a container uses.
   const removed = await outside.engine.removeContainer(helper.id);
   if (run.kind === 'late') return declined(`measuring its data took more than ${formatDuration(limits.timeoutMs)}`);
@@ -187,8 +187,10 @@ export async function restoreData(context: StepContext): Promise<Performed> {
   }
   const { copy } = dataVolumeNames({ leader: data.leader, transaction: transaction.id });
   const volumes = await engine.listVolumes(`${dataOfLabel}=${transaction.id}`);
-  // A helper with this mount would create an empty volume.
-  if (volumes.every(({ name }) => name !== copy)) return { kind: 'no copy' };
+  const present = volumes.find(({ name }) => name === copy);
+  const startedAtMs = await firstStartMs(context);
+  // A helper with this mount would create an empty volume. Anybody may have made a younger one.
+  if (present === undefined || present.createdAtMs > startedAtMs) return { kind: 'no copy' };
   const helper = await createHelper(context, data, 'restore');
   if (helper.kind !== 'done') return helper;
   const run = await runHelper(context, helper.id, undefined);
@@ -208,6 +210,13 @@ async function oldContainers({ outside, transaction }: Context): Promise<readonl
   const ids = members.flatMap(({ oldId }) => [oldId, autoRemoveReplicas.get(oldId) ?? '']).filter((id) => id !== '');
   const found = await Promise.all(ids.map((id) => outside.engine.inspectContainer(id)));
   return found.filter((container) => container !== undefined);
+}
+
+/** The time of the last start of the successor that has run longest; none has run: infinite. */
+async function firstStartMs({ outside, transaction: { successors } }: Context): Promise<number> {
+  const found = await Promise.all([...successors.values()].map((id) => outside.engine.inspectContainer(id)));
+  const times = found.map((successor) => Date.parse(successor?.state.startedAt ?? ''));
+  return Math.min(...times.filter((time) => time > 0));
 }
 
 /** A journal can be forged. The mounts of the old container are the engine's own words. */
@@ -249,9 +258,15 @@ type HelperRun =
 
 /**
  * Starts a helper unless it runs, and waits for its end. Without a limit it waits as long as it takes: a restore that is
- * given up would leave mixed data. It continues without this process, whose end only ends the wait.
+ * given up would leave mixed data. It continues without this process, whose end only ends the wait. `isRead`: its log
+ * matters also after a success.
  */
-async function runHelper({ outside }: Context, id: string, limitMs: number | undefined): Promise<HelperRun> {
+async function runHelper(
+  { outside }: Context,
+  id: string,
+  limitMs: number | undefined,
+  isRead = false,
+): Promise<HelperRun> {
   const { engine, clock, ending } = outside;
   const started = await engine.startContainer(id);
   if (isFailure(started)) return started;
@@ -274,7 +289,8 @@ async function runHelper({ outside }: Context, id: string, limitMs: number | und
       if (container === undefined) return { kind: 'unknown', message: 'someone removed the helper' };
       if (isAlive(container.state.status)) continue;
       const { exitCode } = container.state;
-      return { kind: 'ended', exitCode, log: await engine.containerLogs(id, { tail: 20 }) };
+      const log = exitCode === 0 && !isRead ? '' : await engine.containerLogs(id, { tail: 20 });
+      return { kind: 'ended', exitCode, log };
     }
   } catch (error) {
     if (isLeft) return { kind: 'left' };

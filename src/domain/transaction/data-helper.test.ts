@@ -67,7 +67,7 @@ describe('dataHelperRecipe()', () => {
 
   test('gets paths of the host as arguments, never in its program', () => {
     const { Entrypoint, Cmd, HostConfig } = bodyOf('restore');
-    expect(Cmd).toEqual(['', 'web/conf']);
+    expect(Cmd).toEqual(['tx-1', '', 'web/conf']);
     expect(Entrypoint.join('\n')).not.toContain('conf');
     expect(HostConfig.Mounts).toContainEqual({ Type: 'bind', Source: '/srv/apps', Target: '/root/1', ReadOnly: true });
   });

@@ -157,7 +157,7 @@ export function dataHelperRecipe({ image, engine, seal, ...order }: HelperOrder)
       User: '0:0',
       WorkingDir: '/',
       Entrypoint: ['/bin/sh', '-c', program, 'upkeep'],
-      Cmd: relative,
+      Cmd: [transaction, ...relative],
       Healthcheck: { Test: ['NONE'] },
       StopTimeout: 0,
       Labels: {
@@ -188,12 +188,17 @@ export function dataHelperRecipe({ image, engine, seal, ...order }: HelperOrder)
 
 /**
  * The program of each helper. Each can be interrupted anywhere and run again. Paths are never part of a command: item
- * `i` is mounted at `/from/i` or `/to/i`, and its place below the folder that allows it is argument `i`. A file that
- * is synced is the only proof of a complete copy, because exit codes can be lost.
+ * `i` is mounted at `/from/i` or `/to/i`, and its place below the folder that allows it is an argument, after the
+ * transaction's id. A synced file with this id is the only proof of a complete copy, because exit codes can be lost.
+ * Syncing a whole file system may wait for the writes of others, so a copy of a few files is synced file by file.
  */
 const programs: Readonly<Record<DataHelperRole | 'shared', string>> = {
   shared: `
+id=$1
+shift
 say() { echo "$*" >&2; }
+is_proven() { [ -f "$1" ] && [ ! -L "$1" ] && [ "$(head -c 1000 "$1")" = "$id" ]; }
+prove() { rm -rf "$1" && printf %s "$id" >"$1" && sync "$1" /snap; }
 case "$(cp --version 2>/dev/null)" in *GNU*) ;; *) say 'the image of the helper has no GNU cp'; exit 9 ;; esac
 placed() {
   [ -z "$2" ] && return
@@ -214,16 +219,17 @@ for part; do
   size=$(du -sx -B1 $from) && count=$(du -sx --inodes $from) || exit 4
   bytes=$((bytes + \${size%%[!0-9]*})) files=$((files + \${count%%[!0-9]*}))
   sample=$(find $from -xdev -type f -size +0 2>/dev/null | head -n 1)
+  rm -rf /reserve/.try
   [ -n "$sample" ] && { cp --reflink=always "$sample" /reserve/.try 2>/dev/null || clone=0; }
   rm -f /reserve/.try
   i=$((i + 1))
 done
-head -c ${16 * 1_048_576} /dev/zero >/reserve/reserve && sync -f /reserve || exit 6
+rm -rf /reserve/reserve && head -c ${16 * 1_048_576} /dev/zero >/reserve/reserve && sync -f /reserve || exit 6
 set -- $(stat -f -c '%a %S %d %c' /reserve)
 inodes=$3; [ "$4" = 0 ] && inodes=-1
 echo "measured bytes=$bytes files=$files free=$(($1 * $2)) inodes=$inodes clone=$clone"`,
   save: `
-rm -f /snap/.saved /snap/.restored && sync -f /snap && find /snap -xdev -mindepth 1 -delete || exit 4
+rm -rf /snap/.saved /snap/.restored && sync /snap && find /snap -xdev -mindepth 1 -delete || exit 4
 i=0
 for part; do
   from=/from/$i
@@ -232,10 +238,13 @@ for part; do
   else cp -a --reflink=auto $from /snap/$i || exit 5; fi
   i=$((i + 1))
 done
-sync -f /snap && : >/snap/.saved && sync -f /snap/.saved || exit 6`,
+if [ "$(find /snap -xdev | head -n 17 | wc -l)" -lt 17 ] && [ -z "$(find /snap -xdev ! -type f ! -type d)" ]
+then find /snap -xdev -exec sync {} + || exit 6
+else sync -f /snap || exit 6; fi
+prove /snap/.saved || exit 6`,
   restore: `
-[ -e /snap/.restored ] && exit 0
-[ -e /snap/.saved ] || exit 3
+is_proven /snap/.restored && exit 0
+is_proven /snap/.saved || exit 3
 i=0
 for part; do placed $i "$part" /to/$i; i=$((i + 1)); done
 i=0
@@ -251,7 +260,7 @@ for part; do
 done
 i=0
 for part; do sync -f /to/$i || exit 6; i=$((i + 1)); done
-: >/snap/.restored && sync -f /snap/.restored || exit 6`,
+prove /snap/.restored || exit 6`,
 };
 
 /** The exit code of a restore without a complete copy. */

@@ -459,6 +459,14 @@ describe('decide() when data cannot be restored', () => {
     });
   });
 
+  test('the copy has no proof: it is another one if the new version has run, and no copy was begun if not', () => {
+    const memory = withData(recovering(), { wasNeverSaved: true });
+    expect(decide(factsOf(failed(), memory))).toEqual({ kind: 'stuck', fault: 'no-copy' });
+    const world = failed();
+    world.new!.startedAt = '';
+    expect(decide(factsOf(world, memory))).not.toMatchObject({ kind: 'stuck' });
+  });
+
   test('someone has started the parked container: nothing is touched', () => {
     const world = failed();
     world.old!.status = 'running';

@@ -321,8 +321,9 @@ export function restoreData(facts: TransactionFacts): Decision | undefined {
     return old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart);
   });
   if (withdrawn !== undefined) return withdrawn;
-  // A successor is started only after a complete save.
-  if (isRestored(facts) || memory.data.wasNeverSaved) return undefined;
+  if (isRestored(facts)) return undefined;
+  // A successor is started only after a complete save, so this is another volume, or somebody started it too early.
+  if (memory.data.wasNeverSaved) return members.some(wasStarted) ? { kind: 'stuck', fault: 'no-copy' } : undefined;
   // The new version never ran, so the data are still the old ones.
   if (memory.data.hasNoCopy) return isChangeCertain(facts) ? { kind: 'stuck', fault: 'no-copy' } : undefined;
   const step: Step = { kind: 'restoreData' };

@@ -1,7 +1,19 @@
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
+import { fnv64 } from '../../../src/domain/text/plain-data.ts';
+import { createFaultProxy } from '../../lab/proxy/fault-proxy.ts';
 import { catalogue, webServer } from '../../lab/registry/catalogue.ts';
 import { apiToken, ask } from '../../support/http/http-scene.ts';
 import { leftVolumes, provideDataHelper } from '../../support/scene/data-app.ts';
@@ -222,6 +234,54 @@ describeInLab('options and labels of the data of a container', (lab) => {
       expect(await scene.names()).toEqual(['web', `web.upkeep-${role}`]);
       expect(await leftVolumes(engine)).toEqual([]);
     });
+
+    test.each(['reserve', 'data'])(
+      'cannot put a folder of the host in the place of the volume upkeep-%s',
+      async (kind) => {
+        const { helper, before } = await stale({ labels: { 'upkeep.data': 'volumes' } });
+        const srv = folder();
+        writeFileSync(join(srv, 'file'), 'mine');
+        const socketPath = join(folder(), 'p.sock');
+        const proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: engine.socket } });
+        onTestFinished(() => proxy.close());
+        // The id of the update is in the labels of its new container, from which anybody can compute the name.
+        const act = async () => {
+          const { body } = await engine.call('GET', '/containers/json?all=1');
+          const labels = (body as { Labels: Record<string, string> }[]).map(
+            ({ Labels }) => Labels['upkeep.tx.id'] ?? '',
+          );
+          const id = labels.find((each) => each !== '') ?? '';
+          const bytes = execFileSync('du', ['-sx', '-B1', String(before.Mounts[0]?.['Source'])], { encoding: 'utf8' });
+          const { body: made, status } = await engine.call('POST', '/volumes/create', {
+            Name: `upkeep-${kind}-web-${fnv64(id)}`,
+            Labels: {
+              'upkeep.data.of': id,
+              'upkeep.data.container': 'web',
+              'upkeep.data.bytes': bytes.split('\t')[0],
+              'upkeep.data.files': '1',
+              'upkeep.data.paths': '[["/data"]]',
+              'upkeep.data.keep': '0',
+            },
+            DriverOpts: { type: 'none', o: 'bind', device: srv },
+          });
+          expect(status, JSON.stringify(made)).toBe(201);
+        };
+        let volumes = 0;
+        const turn = kind === 'reserve' ? 1 : 2;
+        proxy.arm({
+          at: ({ path, change }) => change !== undefined && path.endsWith('/volumes/create') && (volumes += 1) === turn,
+          fault: { kind: 'meanwhile', when: 'before', act },
+        });
+        const { outcomes } = await upkeepScene({ socket: socketPath }).update('--data-image', helper, 'web');
+        expect(outcomes['web']).toMatchObject({ outcome: 'failed', reason: expect.stringMatching(/volume .* exists/) });
+        expect(readFileSync(join(srv, 'file'), 'utf8')).toBe('mine');
+        expect(readdirSync(srv)).toEqual(['file']);
+        expect(await scene.inspect('web')).toMatchObject({
+          Id: before.Id,
+          State: { StartedAt: before.State.StartedAt },
+        });
+      },
+    );
 
     test('cannot lead a restore out of the list by a link that its new version makes', async () => {
       const srv = folder();

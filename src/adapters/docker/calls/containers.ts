@@ -286,8 +286,11 @@ export function removeVolume(client: Client, name: string): Promise<CallOutcome>
 export async function createVolume(client: Client, name: string, labels: Labels): Promise<CallOutcome> {
   const outcome = await changeAndRead(client, { path: '/volumes/create', body: { Name: name, Labels: labels } });
   if (outcome.kind !== 'done') return outcome;
-  const present = textMap(fields(outcome.answer)['Labels']);
-  const isOurs = Object.entries(labels).every(([label, value]) => present[label] === value);
+  const { Labels, Driver, Options } = fields(outcome.answer);
+  const present = textMap(Labels);
+  const hasLabels = Object.entries(labels).every(([label, value]) => present[label] === value);
+  // Anybody can write labels. With options, a volume can be any folder of the host.
+  const isOurs = hasLabels && Driver === 'local' && Object.keys(fields(Options)).length === 0;
   return isOurs ? { kind: 'done' } : { kind: 'refused', status: 409, message: `the volume ${quoted(name)} exists` };
 }
 
