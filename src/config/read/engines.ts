@@ -32,7 +32,7 @@ export function readEngines(
   const engines = isNamed ? named : contextInUse({ values, sourceOf }, dockerFolder, { faults, warnings });
   for (const name of repeatedNames(engines)) {
     const source = sourceOf(values.engineHost.length === 0 ? 'engineContexts' : 'engineHost');
-    const message = `Cannot use ${source}: several engines are called ${quoted(name)}; give each a name of its own, as in nas=ssh://user@server`;
+    const message = `Cannot use ${source}: several engines are named ${quoted(name)}; give each a name of its own, as in nas=ssh://user@server`;
     faults.push({ kind: 'value', message });
   }
   const known = engines.length === 0 ? ['local'] : engines.map(({ name }) => name);

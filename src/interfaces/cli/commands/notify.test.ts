@@ -83,7 +83,7 @@ describe('upkeep notify', () => {
     const faulty = await notify(['list', '--json'], { problems: ['Cannot use notification target 3'] });
     expect(faulty.code).toBe(1);
     expect(JSON.parse(faulty.out)).toMatchObject({ problems: ['Cannot use notification target 3'] });
-    expect((await notify(['list'], { targets: [] })).out).toBe('No target of notifications is set up\n');
+    expect((await notify(['list'], { targets: [] })).out).toBe('No notification target is configured\n');
   });
 
   test('preview fails where the template of the user does', async () => {

@@ -76,7 +76,7 @@ async function list(context: NotifyContext): Promise<number> {
   }
   printLines(terminal.err, problemLines(context));
   if (targets.length === 0 && homeAssistants.length === 0)
-    printLines(terminal.out, ['No target of notifications is set up']);
+    printLines(terminal.out, ['No notification target is configured']);
   else if (targets.length > 0)
     await printTable(
       terminal,

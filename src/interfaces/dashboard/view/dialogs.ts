@@ -147,7 +147,7 @@ function planNodes(context: PageContext, plan: readonly PlannedStep[]): readonly
 
 /** Shown in place of a plan without work. */
 function nothingNodes(plan: readonly PlannedStep[]): readonly Child[] {
-  const none = intro('Nothing is to be done: no newer image may be applied now.');
+  const none = intro('Nothing to do: no newer image may be applied now.');
   return plan.length === 0 ? [none] : [none, leftOut(plan)];
 }
 

@@ -97,7 +97,7 @@ const underWay = {
   'checking health': stays,
   committing: 'The new container is healthy.',
   'rolling back': 'The new container failed. The old one is coming back.',
-  'restoring data': 'The new container failed. The data of the old one are coming back.',
+  'restoring data': 'The new container failed. The data of the old one is coming back.',
 } as const;
 
 function serviceUnderWay({ phase }: UpdateProgress): string {
