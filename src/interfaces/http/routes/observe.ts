@@ -83,7 +83,7 @@ const historySchema = stamped({
       {
         ...enginesField,
         by: text(
-          'Who asked for it: a browser session, a token by its name, Home Assistant; absent if nobody did, or the command line',
+          'The one who asked for it: a browser session, a token by its name, Home Assistant; absent if nobody did, or the command line',
         ),
         went_back: integer('Containers that went back to their earlier version on request; absent if none did'),
       },

@@ -243,7 +243,7 @@ const keptField = booleanField('Whether it stays so after a restart');
 const sessionSchema = object(
   {
     id: text('Id of the session'),
-    browser: text('What the browser calls itself'),
+    browser: text('Name that the browser gives itself'),
     address: text('The address that it signed in from'),
     since: time('When it signed in'),
     used_at: time('When it was last seen'),
