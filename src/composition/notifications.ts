@@ -209,7 +209,9 @@ async function identify(
   const byName = own === undefined ? undefined : `${own.engine}_${own.container}`;
   const candidates = [stateId, byName, hostname()].flatMap((one) => one ?? []);
   const [node = hostname(), ...formerNodes] = candidates;
-  return { node, deviceName: settings.notifications.hostname ?? own?.engine ?? hostname(), formerNodes };
+  const deviceName = settings.notifications.hostname ?? own?.engine ?? hostname();
+  // The folder is in use by another Upkeep, or its disk does not answer: the id in it is another's, or ours again later.
+  return { node, deviceName, formerNodes, isTemporary: settings.state.folder !== undefined && stateId === undefined };
 
   /** The names of a container and its engine. Without them nothing can be shown, so an engine that is silent is asked again. */
   async function placeOf(id: string) {

@@ -308,7 +308,7 @@ describe('an entity in Home Assistant outlives', () => {
   test.for(['2024.3', '2026.11'] as const)(
     'nothing of an Upkeep whose id was its container’s (%s)',
     async (version) => {
-      const { home, upkeep, start } = await begin(version, { node: '0f1e2d3c4b5a' });
+      const { home, upkeep, start } = await begin(version, { node: '0f1e2d3c4b5a', deviceName: '0f1e2d3c4b5a' });
       expect(home.entities().get('upkeep_0f1e2d3c4b5a_web')?.state).toBe('on');
       await upkeep.end();
       const next = await start({ node: 'nas_upkeep', deviceName: 'nas' });
@@ -333,6 +333,33 @@ describe('an entity in Home Assistant outlives', () => {
     // The one whose node is a container's id runs, and the one that has ended has a container that is not ours.
     await upkeep.list([old, other]);
     expect(home.removed).toEqual([]);
+  });
+
+  test.for<readonly [string, removed: boolean, Partial<HomeIdentity>, Partial<HomeIdentity>]>([
+    ['another machine’s, with containers of the same names', false, { deviceName: 'pi' }, { deviceName: 'nas' }],
+    [
+      'its own, while its state folder cannot be read',
+      false,
+      { deviceName: 'nas' },
+      { deviceName: 'nas', isTemporary: true },
+    ],
+    ['its own, whose state folder is gone', true, { deviceName: 'nas' }, { deviceName: 'nas' }],
+    [
+      'a former one, while its state folder cannot be read',
+      false,
+      {},
+      { formerNodes: ['0f1e2d3c4b5a'], isTemporary: true },
+    ],
+  ])('%s device of an offline Upkeep is removed: %s', async ([, removed, before, after]) => {
+    const { home, upkeep, start } = await begin('2026.11', { node: '0f1e2d3c4b5a', ...before });
+    await upkeep.end();
+    const mine = await start({ node: 'nas_upkeep', ...after });
+    await mine.list([old, other]);
+    await home.until((all) => all.get('upkeep_nas_upkeep_web')?.state === 'on');
+    await home.sync();
+    await mine.list([old, other]);
+    if (removed) await home.until((all) => !all.has('upkeep_0f1e2d3c4b5a_web'));
+    expect(home.removed.length > 0).toBe(removed);
   });
 });
 

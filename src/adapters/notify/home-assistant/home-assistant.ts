@@ -3,7 +3,9 @@ import type { Entities } from '../../../domain/home-assistant.ts';
 import { connectMqtt, createDeferred, type Incoming, type MqttConnection } from '../mqtt/connection.ts';
 import type { Publication } from '../mqtt/packets.ts';
 import { createRedaction } from '../service/answer.ts';
+import { objectOf, parseJsonObject } from '../../../domain/text/json.ts';
 import {
+  deviceTitle,
   entityIn,
   wildcardLevel,
   slug,
@@ -53,6 +55,8 @@ export type HomeIdentity = {
   readonly deviceName: string;
   /** Nodes that this Upkeep had before, or would have with other settings. What is left of them is removed. */
   readonly formerNodes: readonly string[];
+  /** It has another identity than usual, to which it returns later: nothing of an earlier life is removed. */
+  readonly isTemporary?: boolean;
 };
 
 export type HomeAssistant = {
@@ -105,12 +109,13 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
   async function run(): Promise<void> {
     const identity = await deps.identity(stop.signal).catch(() => undefined);
     if (identity === undefined || stop.signal.aborted) return;
-    const { deviceName, formerNodes } = identity;
+    const { deviceName, formerNodes, isTemporary = false } = identity;
     const node = slug(settings.node === '' ? identity.node : settings.node);
     const topics = topicsOf(settings.prefix, settings.base, node);
     const online: Publication = { topic: topics.status, payload: 'online', qos: 1, retain: true };
     own = { topics, deviceName, online, offline: { ...online, payload: 'offline' } };
-    const former = new Set([identity.node, ...formerNodes].map(slug).filter((one) => one !== node));
+    const nodes = isTemporary ? [] : [identity.node, ...formerNodes].map(slug);
+    const former = { nodes: new Set(nodes.filter((one) => one !== node)), deviceName, isTemporary };
     for (let failures = 0; !stop.signal.aborted;) {
       try {
         await session(own, former, () => {
@@ -130,7 +135,7 @@ export function openHomeAssistant(settings: HomeAssistantSettings, deps: HomeAss
   /** One connection. Throws the reason of its end. */
   async function session(
     { topics, deviceName, online, offline }: OwnTopics,
-    former: ReadonlySet<string>,
+    former: FormerLives,
     onOpen: () => void,
   ): Promise<void> {
     const knownSlugs = new Set<string>();
@@ -270,14 +275,19 @@ type FormerDevices = {
   readonly removals: (current: ReadonlySet<string>) => readonly Publication[];
 };
 
+type FormerLives = Pick<HomeIdentity, 'deviceName'> & {
+  readonly nodes: ReadonlySet<string>;
+  readonly isTemporary: boolean;
+};
+
 /**
  * Devices of other Upkeeps on the broker, which are offline. One is ours if it has one of our former nodes and one of
- * our containers, or if its node is the id of a container, as the host name of a container is by default, and all its
- * containers are ours.
+ * our containers, or if its node is an id, of a container or of a state folder that is gone, its device is called as
+ * ours or by that id, and all its containers are ours.
  */
 function createFormerDevices(
   settings: Pick<HomeAssistantSettings, 'prefix' | 'base'>,
-  former: ReadonlySet<string>,
+  { nodes: former, deviceName, isTemporary }: FormerLives,
 ): FormerDevices {
   const slugsOfNode = new Map<string, Set<string>>();
   const offline = new Set<string>();
@@ -293,7 +303,9 @@ function createFormerDevices(
       }
       const entity = entityIn(settings, topic);
       if (entity === undefined || payload === '' || topic.length > maxSlug || count >= maxKnown) return false;
-      if (!former.has(entity.node) && !isContainerId.test(entity.node)) return false;
+      if (isTemporary) return false;
+      if (!former.has(entity.node) && !(isId.test(entity.node) && isNamed(payload, [deviceName, entity.node])))
+        return false;
       const slugs = slugsOfNode.get(entity.node) ?? new Set();
       slugsOfNode.set(entity.node, slugs.add(entity.slugged));
       count += 1;
@@ -313,7 +325,15 @@ function createFormerDevices(
   };
 }
 
-const isContainerId = /^[0-9a-f]{12}$/;
+const isId = /^[0-9a-f]{12}$/;
+
+/** Whether a description of an entity is of a device with one of these names. */
+function isNamed(payload: string, names: readonly string[]): boolean {
+  const device = payload.length > maxDescription ? undefined : objectOf(parseJsonObject(payload)?.['device']);
+  return names.some((name) => device?.['name'] === deviceTitle(name));
+}
+
+const maxDescription = 16_384;
 const maxKnownNodes = 1000;
 
 /** Entities of earlier processes, which any client of the broker can add. */

@@ -156,6 +156,10 @@ function sensors({ lastCheckAtMs, updatesAvailable }: Entities, shown: EntityCon
   ];
 }
 
+export function deviceTitle(deviceName: string): string {
+  return `Upkeep ${deviceName}`;
+}
+
 function common({ topics, deviceName, version }: EntityContext): object {
   return {
     availability_topic: topics.status,
@@ -163,7 +167,7 @@ function common({ topics, deviceName, version }: EntityContext): object {
     payload_not_available: 'offline',
     device: {
       identifiers: [topics.device],
-      name: `Upkeep ${deviceName}`,
+      name: deviceTitle(deviceName),
       manufacturer: 'Upkeep',
       model: 'Docker host',
       sw_version: version,
