@@ -260,6 +260,11 @@ describe('the house', () => {
     expect(wrong.map(({ path }) => path)).toEqual([]);
   });
 
+  test('the types of the page are checked: its configuration inherits no list of excluded files', () => {
+    const { exclude } = JSON.parse(readFileSync(join(root, 'src/interfaces/dashboard/tsconfig.json'), 'utf8'));
+    expect(exclude).toEqual([]);
+  });
+
   test('files are named in kebab-case, with the extension in every relative import', () => {
     const wrongNames = files.filter(
       (path) => !/^(?:[a-z0-9]+(?:-[a-z0-9]+)*\/)*[a-z0-9]+(?:-[a-z0-9]+)*(?:\.test)?\.ts$/.test(path),

@@ -92,7 +92,7 @@ export function setText(node: Element, text: string): void {
 }
 
 function kept(children: readonly Child[]): (Node | string)[] {
-  return children.filter((child) => child !== undefined && child !== false && child !== '');
+  return children.flatMap((child) => (child === undefined || child === false || child === '' ? [] : [child]));
 }
 
 function focusable(node: Element): HTMLElement[] {
