@@ -18,7 +18,7 @@ import { newVersionOf } from './state/display/row.ts';
 
 type ActionParts = {
   readonly ask: SendRequest;
-  readonly fleet: ContainerStore;
+  readonly containers: ContainerStore;
   readonly context: () => PageContext;
   /** Reads all documents soon, because containers change. */
   readonly refresh: () => void;
@@ -36,7 +36,7 @@ const updateTimeoutMs = 120_000;
 /** Actions on containers. Each one is a request to the API; its effects arrive as events. */
 export function createActions({
   ask,
-  fleet,
+  containers,
   context,
   refresh,
   onAsked,
@@ -44,7 +44,7 @@ export function createActions({
   return {
     ...createDecisionActions({
       ask,
-      fleet,
+      containers,
       context,
       refresh,
       plan: (one, over) => planOf(containerParameters([one]), '&approved=true&now=true', over),
@@ -67,7 +67,7 @@ export function createActions({
     },
     check: (names) => void check(names),
     rollBack: (name) => {
-      const one = fleet.named(name);
+      const one = containers.named(name);
       if (one === undefined) return;
       const start = (data?: 'restore' | 'leave'): void =>
         begin(
@@ -84,13 +84,13 @@ export function createActions({
   };
 
   function scopesOfNames(names: readonly string[]): readonly string[] {
-    return containerParameters(names.flatMap((name) => fleet.named(name) ?? []));
+    return containerParameters(names.flatMap((name) => containers.named(name) ?? []));
   }
 
   /** Undefined for more names than a request accepts, unless they include all ready updates. */
   function scopesFor(names: readonly string[], kind: UpdateKind): readonly string[] | undefined {
     if (names.length <= maxNames) return scopesOfNames(names);
-    const ready = fleet.all().filter(({ verdict }) => verdict === 'stale');
+    const ready = containers.all().filter(({ verdict }) => verdict === 'stale');
     const wanted = new Set(names);
     return kind === 'update' && ready.every(({ name }) => wanted.has(name)) ? [''] : undefined;
   }
@@ -119,12 +119,12 @@ export function createActions({
     rollback?: 'rollback',
     isAnswered: (why: string) => boolean = () => false,
   ): void {
-    fleet.ask(names, rollback);
+    containers.ask(names, rollback);
     onAsked();
     for (const scope of scopes) {
       void ask(`${path}${scope}`, { method: 'POST', timeoutMs: updateTimeoutMs }).then((reply) => {
         if (reply.kind !== 'ok') {
-          fleet.withdraw(names);
+          containers.withdraw(names);
           onAsked();
           if (!isAnswered(reasonOf(reply))) notice(withPeriod(`${what}: ${reasonOf(reply)}`));
         }
@@ -167,7 +167,7 @@ type DecisionActions = Pick<Actions, 'approve' | 'skip' | 'snooze' | 'withdraw'>
 
 type DecisionActionParts = {
   readonly ask: SendRequest;
-  readonly fleet: ContainerStore;
+  readonly containers: ContainerStore;
   readonly context: () => PageContext;
   /** Reads all documents soon, because a decision changes them. */
   readonly refresh: () => void;
@@ -183,7 +183,14 @@ type Order = { readonly kind: DecisionKind; readonly untilMs?: number | undefine
  * Decisions of people about new versions. Each names the version on the page. The service refuses a decision about an
  * older version.
  */
-function createDecisionActions({ ask, fleet, context, refresh, plan, begin }: DecisionActionParts): DecisionActions {
+function createDecisionActions({
+  ask,
+  containers,
+  context,
+  refresh,
+  plan,
+  begin,
+}: DecisionActionParts): DecisionActions {
   return {
     approve: withNamed((one) => {
       const { isOn } = context();
@@ -214,7 +221,7 @@ function createDecisionActions({ ask, fleet, context, refresh, plan, begin }: De
 
   function withNamed(act: (one: WatchedContainer) => void | Promise<void>): (name: string) => void {
     return (name) => {
-      const one = fleet.named(name);
+      const one = containers.named(name);
       if (one !== undefined) void act(one);
     };
   }
@@ -257,7 +264,7 @@ function createDecisionActions({ ask, fleet, context, refresh, plan, begin }: De
   }
 
   function approvedWords({ name }: WatchedContainer): string {
-    const { nextRunAtMs } = fleet.status();
+    const { nextRunAtMs } = containers.status();
     return nextRunAtMs === undefined
       ? `Approved. No run is scheduled: ${name} is updated when you ask for it.`
       : `Approved. ${name} is updated ${when(nextRunAtMs, context().nowMs())}.`;

@@ -45,9 +45,9 @@ export function startControls({ context, table, arrange, signOut }: ControlParts
     event.preventDefault();
     byId('rows').focus();
   });
-  setInterval(() => context.fleet.isRunning() && table.tick(), tickMs);
+  setInterval(() => context.containers.isRunning() && table.tick(), tickMs);
   setInterval(() => {
-    if (document.hidden || context.fleet.all().length === 0) return;
+    if (document.hidden || context.containers.all().length === 0) return;
     table.paintAll();
     arrange();
     if (!isConfirmOpen()) paintDrawer(context);
@@ -72,7 +72,9 @@ export function paintAddress({ page, q, group, engine }: Address): void {
 
 /** The selection of an engine, with several engines. */
 export function paintEngines(context: PageContext): void {
-  const engines = [...new Set(context.fleet.all().map(({ engine }) => engine))].filter((name) => name !== '').sort();
+  const engines = [...new Set(context.containers.all().map(({ engine }) => engine))]
+    .filter((name) => name !== '')
+    .sort();
   const select = byId('engine-filter', HTMLSelectElement);
   select.hidden = engines.length < 2;
   repaint(select, engines, () => [
@@ -130,9 +132,9 @@ export function startKeyboard(context: PageContext, table: Table): void {
   function update(): void {
     const names = context.picked.size > 0 ? [...context.picked] : [current()];
     const [only = ''] = names;
-    if (names.length === 1 && context.isOn('decisions') && isLive(context) && waits(context.fleet.named(only)))
+    if (names.length === 1 && context.isOn('decisions') && isLive(context) && waits(context.containers.named(only)))
       return context.act.approve(only);
-    const ready = names.filter((name) => isReady(context.fleet.named(name)));
+    const ready = names.filter((name) => isReady(context.containers.named(name)));
     if (ready.length > 0 && context.isOn('update') && canUpdate(context)) context.act.update(ready);
   }
 

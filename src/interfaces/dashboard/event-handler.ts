@@ -31,7 +31,7 @@ export type EventHandler = {
 /** Applies events to the page: one row, the counts, and the drawer if it shows that container. */
 export function createEventHandler(parts: EventHandlerParts): EventHandler {
   const { context, table, reader } = parts;
-  const { fleet } = context;
+  const { containers } = context;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let rolledBack = 0;
   /** Undefined until the run has begun to change a container. */
@@ -40,14 +40,14 @@ export function createEventHandler(parts: EventHandlerParts): EventHandler {
   function onEvent(text: string): void {
     const event = readEvent(text);
     if (event === undefined) return;
-    const wasRunning = fleet.isRunning();
-    const names = fleet.onEvent(event, context.nowMs());
+    const wasRunning = containers.isRunning();
+    const names = containers.onEvent(event, context.nowMs());
     if (event.kind === 'pull_progress' && wasRunning && names.every(table.movePull)) {
       if (!names.every((name) => movePullInDrawer(context, name))) parts.paintOpen();
       return parts.paintAnswerSoon();
     }
     table.paint(names);
-    if (wasRunning !== fleet.isRunning()) parts.paintRun();
+    if (wasRunning !== containers.isRunning()) parts.paintRun();
     if (names.includes(context.address().open)) parts.paintOpen();
     parts.paintAnswerSoon();
     follow(event);
@@ -66,7 +66,7 @@ export function createEventHandler(parts: EventHandlerParts): EventHandler {
         return announce(`${name} is being ${past[doing]}`);
       case 'update_completed':
         if (doing === 'rollback') return announce(`${name} went back to its earlier version`);
-        return announce(`${name} was updated to ${fleet.named(name)?.version ?? 'a newer image'}`);
+        return announce(`${name} was updated to ${containers.named(name)?.version ?? 'a newer image'}`);
       case 'update_failed': {
         const isBack = data['rolled_back'] === true;
         if (isBack) rolledBack += 1;

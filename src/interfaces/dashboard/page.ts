@@ -28,7 +28,7 @@ export function startPage(): void {
   const ask = createClient(tokens, shared.get, hearDate);
   const session = createSession(ask, tokens, shared.forget);
   const isOn = (group: string): boolean => isServed(group) && (group !== 'config' || isAdmin());
-  const fleet = createContainerStore();
+  const containers = createContainerStore();
   let address = readAddress(location.hash);
   let state: ConnectionState = 'connecting';
   let link: Connection | undefined;
@@ -36,17 +36,17 @@ export function startPage(): void {
   let nextTryMs = 0;
   let sessionsShown = false;
 
-  const reader = createReader({ ask, isOn, isFollowing: () => state === 'live', fleet, nowMs, onRead });
+  const reader = createReader({ ask, isOn, isFollowing: () => state === 'live', containers, nowMs, onRead });
   const acts = createActions({
     ask,
-    fleet,
+    containers,
     context: () => context,
     refresh: () => hearing.refresh(),
     onAsked: paintRun,
   });
   const context: PageContext = {
     ...reader,
-    fleet,
+    containers,
     nowMs,
     isOn: (group) => isOn(group) && (!changing.has(group) || session.who().role !== 'viewer'),
     address: () => address,
@@ -97,7 +97,7 @@ export function startPage(): void {
     link = startConnection({
       follow: (signal, listener) =>
         shared.follow({ token: tokens.api(), since: reader.lastEventId() }, signal, listener),
-      mayFollow: () => isOn('events') && fleet.status().readsEvents,
+      mayFollow: () => isOn('events') && containers.status().readsEvents,
       read: reader.read,
       retryAfterMs: reader.retryAfterMs,
       onState: (next, waitMs = 0) => {
@@ -140,7 +140,7 @@ export function startPage(): void {
 
   function onRead({ changed, removed }: StoreChanges): void {
     if (!isBuilt) {
-      if (fleet.all().length === 0 && context.engineError() !== undefined) return paintState();
+      if (containers.all().length === 0 && context.engineError() !== undefined) return paintState();
       isBuilt = true;
       endSkeleton();
       table.clear();
@@ -158,7 +158,7 @@ export function startPage(): void {
     if (!isBuilt) return;
     table.paintAll();
     arrange();
-    paintEmpty(fleet);
+    paintEmpty(containers);
     paintBulk(context);
     paintDrawer(context);
     paintPages();
@@ -167,7 +167,7 @@ export function startPage(): void {
   /** Headings, counters and places of rows, all from one computation. */
   function arrange(): void {
     arrangedAtMs = performance.now();
-    const arrangement = arrangeContainers(fleet, address.group, nowMs());
+    const arrangement = arrangeContainers(containers, address.group, nowMs());
     table.arrange(arrangement);
     paintSummary(context, arrangement.counts);
   }

@@ -18,7 +18,7 @@ function startReader(groups: readonly string[] = ['containers'], isFollowing = (
       }),
     isOn: (group) => groups.includes(group),
     isFollowing,
-    fleet,
+    containers: fleet,
     nowMs: () => 0,
     onRead: () => undefined,
   });

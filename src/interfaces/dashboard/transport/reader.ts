@@ -58,7 +58,7 @@ export type ReaderParts = {
   readonly isOn: (group: string) => boolean;
   /** Whether the page follows the events at present. */
   readonly isFollowing: () => boolean;
-  readonly fleet: ContainerStore;
+  readonly containers: ContainerStore;
   readonly nowMs: () => number;
   readonly onRead: (taken: StoreChanges) => void;
 };
@@ -69,7 +69,7 @@ function notesKey({ name, latestVersion, notes }: WatchedContainer): string {
   return JSON.stringify([name, latestVersion, notes?.url, notes?.releases, notes?.readAtMs]);
 }
 
-export function createReader({ ask, isOn, isFollowing, fleet, nowMs, onRead }: ReaderParts): Reader {
+export function createReader({ ask, isOn, isFollowing, containers, nowMs, onRead }: ReaderParts): Reader {
   let readAtMs = 0;
   let engineError: string | undefined;
   let awayWhy = noAnswer;
@@ -111,20 +111,19 @@ export function createReader({ ask, isOn, isFollowing, fleet, nowMs, onRead }: R
     const newStatus = status.kind === 'ok' && isOn('metrics') ? readStatus(status.document) : undefined;
     engineError = details.kind === 'refused' ? details.why : engineWords(newStatus?.engineError);
     if (decided.kind === 'ok') decisions = readDecisions(decided.document);
-    const listed = details.kind === 'ok' ? withDecisions(readDetails(details.document), decisions) : fleet.all();
+    const listed = details.kind === 'ok' ? withDecisions(readDetails(details.document), decisions) : containers.all();
     // Engines have names only if there are several.
     if (listed.some(({ engine }) => engine !== '')) {
       const engines = await ask('v1/engines', limits);
       if (engines.kind === 'ok') enginesAway = readEnginesAway(engines.document);
     }
-    const containers = withEnginesAway(listed, enginesAway);
     if (place < newest) return 'ok';
     performance.clearMarks('data');
     performance.mark('data');
     if (details.kind === 'ok' && newStatus?.engineError === undefined) readAtMs = nowMs();
     // Without status and events the page does not hear of the end of a run, so no container waits for one.
     const isDeaf = !isOn('metrics') && !isFollowing();
-    onRead(fleet.take(containers, isDeaf ? noStatus : newStatus, nowMs()));
+    onRead(containers.take(withEnginesAway(listed, enginesAway), isDeaf ? noStatus : newStatus, nowMs()));
     void readPagesAgain(newStatus === undefined ? lastRunAtMs : newStatus.lastRunAtMs);
     return 'ok';
   }

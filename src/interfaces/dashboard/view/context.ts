@@ -10,7 +10,7 @@ export type PageContext = Pick<
   Reader,
   'readAtMs' | 'isIntercepted' | 'engineError' | 'enginesAway' | 'runs' | 'options' | 'gapOf' | 'notesOf' | 'readNotes'
 > & {
-  readonly fleet: ContainerStore;
+  readonly containers: ContainerStore;
   readonly nowMs: () => number;
   readonly address: () => Address;
   /** Changes the address. `asStep` adds a step to the browser's history. */
@@ -47,8 +47,8 @@ export function isLive(context: PageContext): boolean {
 
 /** Whether an update may begin. Only one runs at a time; a repair does not prevent it. */
 export function canUpdate(context: PageContext): boolean {
-  const { fleet } = context;
-  return isLive(context) && !fleet.isRunning() && !fleet.status().running;
+  const { containers } = context;
+  return isLive(context) && !containers.isRunning() && !containers.status().running;
 }
 
 /** Shown in place of a document that was never read. */

@@ -118,7 +118,7 @@ function planNodes(context: PageContext, plan: readonly PlannedStep[]): readonly
   const updates = plan.filter(({ action }) => action === 'update');
   const restarts = plan.filter(({ action }) => action === 'restart');
   const skipped = plan.filter(({ action }) => action === 'skip');
-  const bytes = updates.reduce((sum, { name }) => sum + (context.fleet.named(name)?.downloadBytes ?? 0), 0);
+  const bytes = updates.reduce((sum, { name }) => sum + (context.containers.named(name)?.downloadBytes ?? 0), 0);
   return [
     intro(
       `${updates.length === 1 ? 'It' : 'Each'} is stopped for a few seconds, and its health is checked before the old container is removed.`,
@@ -168,8 +168,8 @@ function guarantee(sign: string, text: string): HTMLElement {
   return h('p', { class: 'promise' }, icon(sign), h('span', {}, text));
 }
 
-function versions({ fleet }: PageContext, { name, from, to }: PlannedStep): readonly Child[] {
-  const one = fleet.named(name);
+function versions({ containers }: PageContext, { name, from, to }: PlannedStep): readonly Child[] {
+  const one = containers.named(name);
   if (one === undefined) return [from, to !== '' && ' → ', to];
   const shown: WatchedContainer = { ...one, version: from || one.version, latestVersion: to || one.latestVersion };
   return hasNewer(shown)
@@ -177,8 +177,8 @@ function versions({ fleet }: PageContext, { name, from, to }: PlannedStep): read
     : [h('span', {}, from || '–'), to !== '' && to !== from && h('span', {}, `→ ${to}`)];
 }
 
-function how({ fleet }: PageContext, { name, dependsOn }: PlannedStep, updates: readonly PlannedStep[]): string {
-  const one = fleet.named(name);
+function how({ containers }: PageContext, { name, dependsOn }: PlannedStep, updates: readonly PlannedStep[]): string {
+  const one = containers.named(name);
   const before = (dependsOn.length > 0 ? dependsOn : (one?.dependsOn ?? [])).filter((other) =>
     updates.some((each) => each.name === other),
   );
@@ -228,7 +228,7 @@ type UpdateDialog = {
 /** Shows the steps of an update before it begins. */
 export function confirmUpdate(context: PageContext, { names, kind, ask, start }: UpdateDialog): void {
   const [first = ''] = names;
-  const failed = kind === 'retry' ? (context.fleet.named(first)?.latestVersion ?? '') : '';
+  const failed = kind === 'retry' ? (context.containers.named(first)?.latestVersion ?? '') : '';
   void confirmPlan(titleOf(names, kind, failed), ask, (answer) => {
     if ('why' in answer) return { body: [intro(withPeriod(capitalized(answer.why)))] };
     const { plan } = answer;
@@ -349,7 +349,7 @@ export function confirmApproval(context: PageContext, { one, plan, approve, appr
 }
 
 function laterWords(context: PageContext): string {
-  const { nextRunAtMs } = context.fleet.status();
+  const { nextRunAtMs } = context.containers.status();
   const run = nextRunAtMs === undefined ? 'the next run' : `the next run, ${when(nextRunAtMs, context.nowMs())},`;
   return `Once it is approved, ${run} applies it where nothing else holds it back. The approval is for this version alone.`;
 }

@@ -20,7 +20,7 @@ export function paintDrawer(context: PageContext, wantsFocus = false): void {
   drawer.hidden = isClosed;
   drawer.dataset['name'] = open;
   if (isClosed) return;
-  const one = context.fleet.named(open);
+  const one = context.containers.named(open);
   const { scrollTop } = drawer;
   if (isOther) forceRepaint(drawer);
   if (one !== undefined) void context.readNotes(one).then((isNew) => isNew && paintDrawer(context));
@@ -32,23 +32,23 @@ export function paintDrawer(context: PageContext, wantsFocus = false): void {
 /** Moves only the bar of a pull in the drawer. */
 export function movePullInDrawer(context: PageContext, name: string): boolean {
   if (context.address().open !== name) return true;
-  const percent = context.fleet.updateOf(name)?.percent;
+  const percent = context.containers.updateOf(name)?.percent;
   return percent !== undefined && setPullPercent(byId('drawer'), percent);
 }
 
 function paintOne(context: PageContext, one: WatchedContainer): boolean {
-  const { fleet } = context;
+  const { containers } = context;
   const nowMs = context.nowMs();
-  const update = fleet.updateOf(one.name);
+  const update = containers.updateOf(one.name);
   const described = describeState(one, update, nowMs);
   const words = explain(one, described, {
     update,
-    nextRunAtMs: fleet.status().nextRunAtMs,
+    nextRunAtMs: containers.status().nextRunAtMs,
     canDecide: context.isOn('decisions'),
     nowMs,
   });
   const mine = context.runs().flatMap((run) => run.containers.filter(({ name }) => name === one.name));
-  const users = fleet.all().filter(({ dependsOn }) => dependsOn.includes(one.name));
+  const users = containers.all().filter(({ dependsOn }) => dependsOn.includes(one.name));
   const content = [
     one,
     update,
@@ -94,7 +94,7 @@ function stateNodes(
   described: DescribedState,
   words: readonly string[],
 ): Child {
-  const update = context.fleet.updateOf(one.name);
+  const update = context.containers.updateOf(one.name);
   const pastMs = update === undefined ? failedTimesOf(one) : undefined;
   return h(
     'div',

@@ -12,9 +12,9 @@ import type { ConnectionState } from '../transport/connection.ts';
 
 /** The summary above the table: overall state, news, last and next run. */
 export function paintSummary(context: PageContext, counts: Counts): void {
-  const { fleet } = context;
+  const { containers } = context;
   const nowMs = context.nowMs();
-  const headline = headlineOf(fleet, counts, isLive(context) ? undefined : context.readAtMs());
+  const headline = headlineOf(containers, counts, isLive(context) ? undefined : context.readAtMs());
   const title = byId('verdict');
   title.className = headline.tone === 'fine' ? '' : `is-${headline.tone}`;
   const [first] = title.children;
@@ -30,13 +30,13 @@ export function paintSummary(context: PageContext, counts: Counts): void {
   }
   if (document.title !== headline.tab) document.title = headline.tab;
   repaint(byId('lead'), headline.parts, () => headline.parts.map((part) => partNode(context, part)));
-  const last = lastRunWords(fleet.status(), context.runs()[0], nowMs);
-  const next = nextRunWords(fleet.status(), nowMs);
+  const last = lastRunWords(containers.status(), context.runs()[0], nowMs);
+  const next = nextRunWords(containers.status(), nowMs);
   repaint(byId('runs'), [last, next], () => runNodes(last, next));
   paintActions(context, counts.updatable);
   paintMarks(counts);
   paintCounts(context, counts);
-  paintRunBar(fleet, headline.tone === 'busy');
+  paintRunBar(containers, headline.tone === 'busy');
 }
 
 const signs: Readonly<Record<Headline['tone'], string>> = { fine: 'check', bad: 'fail', busy: 'run', past: 'clock' };
@@ -56,8 +56,8 @@ function runNodes(last: string | undefined, next: string): readonly Child[] {
 }
 
 function paintActions(context: PageContext, updatable: readonly string[]): void {
-  const { fleet, act } = context;
-  const names = fleet.all().map(({ name }) => name);
+  const { containers, act } = context;
+  const names = containers.all().map(({ name }) => name);
   const canCheck = isLive(context);
   const may = canUpdate(context);
   const hasCheck = context.isOn('check') && names.length > 0;
@@ -74,11 +74,11 @@ function paintActions(context: PageContext, updatable: readonly string[]): void 
 }
 
 /** The progress of a run, as the lower edge of the top bar. */
-function paintRunBar(fleet: ContainerStore, isBusy: boolean): void {
+function paintRunBar(containers: ContainerStore, isBusy: boolean): void {
   const node = byId('runbar');
   node.hidden = !isBusy;
   if (!isBusy) return;
-  const done = progressOf(fleet);
+  const done = progressOf(containers);
   node.setAttribute('aria-valuenow', String(Math.round(done * 100)));
   if (node.firstElementChild instanceof HTMLElement) node.firstElementChild.style.transform = `scaleX(${done})`;
 }
@@ -158,7 +158,7 @@ export function paintConnectionState(
   const error = context.engineError();
   const isOffline = state === 'offline';
   const unreachable = error === undefined ? context.enginesAway() : [];
-  const missing = error === undefined ? context.fleet.status().missing : undefined;
+  const missing = error === undefined ? context.containers.status().missing : undefined;
   banner.hidden = !isOffline && error === undefined && unreachable.length === 0 && missing === undefined;
   banner.classList.toggle('bad', !isOffline && (error !== undefined || missing?.preventsUpdates === true));
   const readAt = context.readAtMs();

@@ -27,8 +27,10 @@ export const markKinds = ['bad', ...groups] as const;
 type Mark = (typeof markKinds)[number];
 
 /** The groups that need a person first, the names in each in the order of their numbers. */
-export function arrangeContainers(fleet: ContainerStore, by: Address['group'], nowMs: number): Arrangement {
-  const all = fleet.all().map((one) => ({ one, described: describeState(one, fleet.updateOf(one.name), nowMs) }));
+export function arrangeContainers(containers: ContainerStore, by: Address['group'], nowMs: number): Arrangement {
+  const all = containers
+    .all()
+    .map((one) => ({ one, described: describeState(one, containers.updateOf(one.name), nowMs) }));
   const rank = ({ described }: Placed): number => groups.indexOf(described.group);
   all.sort((a, b) => rank(a) - rank(b) || collator.compare(a.one.name, b.one.name));
   const buckets = new Map<string, RowGroup & { readonly members: Placed[] }>();

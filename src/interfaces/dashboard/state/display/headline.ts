@@ -15,10 +15,10 @@ export type Headline = {
 export type Part = { readonly text: string; readonly show?: Shown; readonly tone?: 'ready' | 'wrong' | 'bad' };
 
 /** `pastMs`: the time of the last reading; undefined while the data is live. */
-export function headlineOf(fleet: ContainerStore, counts: Counts, pastMs: number | undefined): Headline {
+export function headlineOf(containers: ContainerStore, counts: Counts, pastMs: number | undefined): Headline {
   if (counts.all === 0)
     return { tone: 'past', title: 'Nothing is watched yet', parts: [nothing], tab: 'Nothing is watched · Upkeep' };
-  if (fleet.isRunning() && fleet.inRun().length > 0 && pastMs === undefined) return busy(fleet);
+  if (containers.isRunning() && containers.inRun().length > 0 && pastMs === undefined) return busy(containers);
   const title = titleOf(counts, pastMs !== undefined);
   const tone = counts.down.length > 0 ? 'bad' : pastMs === undefined && counts.away === 0 ? 'fine' : 'past';
   return {
@@ -105,19 +105,19 @@ function tabOf({ wrong, ready }: Counts): string {
   return [wrong > 0 ? `${wrong} to look at` : '', ready > 0 ? plural(ready, 'update') : ''].filter(Boolean).join(', ');
 }
 
-function busy(fleet: ContainerStore): Headline {
-  const names = fleet.inRun();
-  const ended = names.filter((name) => fleet.updateOf(name) === undefined).length;
-  const doing = fleet.isRollback() ? 'Rolling back' : 'Updating';
+function busy(containers: ContainerStore): Headline {
+  const names = containers.inRun();
+  const ended = names.filter((name) => containers.updateOf(name) === undefined).length;
+  const doing = containers.isRollback() ? 'Rolling back' : 'Updating';
   const title = names.length === 1 ? `${doing} ${names[0]}` : `${doing}: ${ended} of ${names.length} done`;
   const steps = names.flatMap((name) => {
-    const update = fleet.updateOf(name);
+    const update = containers.updateOf(name);
     return update === undefined || update.phase === 'waiting' ? [] : [`${name} is ${phaseVerbs[update.phase]}`];
   });
   const sentence = firstOf(steps);
   const back = names.filter((name) => {
-    const one = fleet.named(name);
-    return fleet.updateOf(name) === undefined && one?.hold === 'failed';
+    const one = containers.named(name);
+    return containers.updateOf(name) === undefined && one?.hold === 'failed';
   }).length;
   const parts: Part[] = sentence === '' ? [] : [{ text: `${sentence}. ` }];
   if (back > 0) parts.push({ text: `${back} rolled back or failed`, show: 'wrong', tone: 'wrong' }, { text: '.' });
@@ -138,9 +138,9 @@ const phaseVerbs: Readonly<Record<UpdateProgress['phase'], string>> = {
 };
 
 /** The completed share of a run, from 0 to 1. Counts phases, because their durations are unknown. */
-export function progressOf(fleet: ContainerStore): number {
-  const names = fleet.inRun();
-  const done = names.map((name) => shareOf(fleet.updateOf(name)));
+export function progressOf(containers: ContainerStore): number {
+  const names = containers.inRun();
+  const done = names.map((name) => shareOf(containers.updateOf(name)));
   return names.length === 0 ? 0 : done.reduce((sum, share) => sum + share, 0) / names.length;
 }
 

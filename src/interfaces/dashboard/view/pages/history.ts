@@ -40,7 +40,7 @@ export function paintHistory(context: PageContext): void {
   const nowMs = context.nowMs();
   const isOn = context.isOn('history');
   const gap = context.gapOf('runs');
-  const status = context.fleet.status();
+  const status = context.containers.status();
   const { nextRunAtMs } = status;
   const schedule = scheduleWords(status);
   repaint(

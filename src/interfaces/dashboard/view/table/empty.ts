@@ -7,14 +7,14 @@ import { copyButton, icon, button, byId, replaceContent, h, repaint, type Child 
 const label = 'labels: { upkeep.enable: "true" }';
 
 /** Replaces an empty table: the unwatched containers, with reasons and remedies. */
-export function paintEmpty(fleet: ContainerStore): void {
-  const isEmpty = fleet.all().length === 0;
+export function paintEmpty(containers: ContainerStore): void {
+  const isEmpty = containers.all().length === 0;
   byId('tools').hidden = isEmpty;
   if (!isEmpty) return;
   byId('table').hidden = true;
   const state = byId('state');
   state.hidden = false;
-  const { unwatched } = fleet.status();
+  const { unwatched } = containers.status();
   repaint(state, unwatched, () => emptyNodes(unwatched));
 }
 
@@ -55,7 +55,7 @@ function emptyNodes(unwatched: readonly Unwatched[]): readonly Child[] {
 
 /** Replaces a table whose rows are all hidden. */
 export function paintNoMatch(context: PageContext, isEmpty: boolean): void {
-  if (context.fleet.all().length === 0) return;
+  if (context.containers.all().length === 0) return;
   byId('table').hidden = isEmpty;
   const state = byId('state');
   state.hidden = !isEmpty;

@@ -164,7 +164,7 @@ export function paintBulk(context: PageContext): void {
   node.hidden = names.length === 0;
   const isSelecting = byId('select-toggle').getAttribute('aria-pressed') === 'true';
   byId('table').classList.toggle('picking', names.length > 0 || isSelecting);
-  const ready = names.filter((name) => isReady(context.fleet.named(name)));
+  const ready = names.filter((name) => isReady(context.containers.named(name)));
   repaint(node, [names, ready, canUpdate(context), isLive(context)], () => [
     h('b', {}, `${names.length} selected`),
     context.isOn('check') &&

@@ -43,7 +43,7 @@ export type Table = {
 
 /** `onLeft` is called when rows that waited can be moved. */
 export function createTable(context: PageContext, onLeft: () => void): Table {
-  const { fleet, picked } = context;
+  const { containers, picked } = context;
   const body = byId('rows');
   const rows = new Map<string, HTMLTableRowElement>();
   const facts = new Map<string, RowFacts>();
@@ -80,7 +80,7 @@ export function createTable(context: PageContext, onLeft: () => void): Table {
   }
 
   function arrange(arrangement: Arrangement): void {
-    const isManyEngines = new Set(fleet.all().map(({ engine }) => engine)).size > 1;
+    const isManyEngines = new Set(containers.all().map(({ engine }) => engine)).size > 1;
     byId('table').classList.toggle('with-engine', isManyEngines);
     const isBehindDialog = document.querySelector('dialog[open]') !== null;
     const gone = new Set(rows.keys());
@@ -168,7 +168,7 @@ export function createTable(context: PageContext, onLeft: () => void): Table {
 
   function fillRow(row: HTMLTableRowElement, one: WatchedContainer): void {
     const nowMs = context.nowMs();
-    const update = fleet.updateOf(one.name);
+    const update = containers.updateOf(one.name);
     const content = rowContent(one, update, nowMs);
     const { described } = content;
     // Until its row is moved, filters find the container in the group that it is shown in.
@@ -201,7 +201,7 @@ export function createTable(context: PageContext, onLeft: () => void): Table {
   function paint(names: readonly string[]): void {
     for (const name of names) {
       const row = rows.get(name);
-      const one = fleet.named(name);
+      const one = containers.named(name);
       if (row !== undefined && one !== undefined) fillRow(row, one);
     }
   }
@@ -252,12 +252,12 @@ export function createTable(context: PageContext, onLeft: () => void): Table {
     paintAll: () => paint([...rows.keys()]),
     movePull: (name) => {
       const row = rows.get(name);
-      const percent = fleet.updateOf(name)?.percent;
+      const percent = containers.updateOf(name)?.percent;
       return row !== undefined && percent !== undefined && setPullPercent(row, percent);
     },
     tick: () => {
-      for (const name of fleet.inRun()) {
-        const update = fleet.updateOf(name);
+      for (const name of containers.inRun()) {
+        const update = containers.updateOf(name);
         if (update === undefined || !isDown(update)) continue;
         const node = rows.get(name)?.querySelector('.c-state .word');
         if (node) setText(node, downWords(update, context.nowMs())?.text ?? '');
