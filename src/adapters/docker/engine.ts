@@ -34,8 +34,7 @@ import {
   tagImage,
   pullImage,
 } from './calls/images.ts';
-import { engineInfo, createPermissions } from './calls/engine-info.ts';
-import { ping } from './calls/calls.ts';
+import { engineInfo, createPermissions, ping } from './calls/calls.ts';
 import { probeHealth } from './calls/podman.ts';
 import { eventKinds } from './calls/translate.ts';
 import { createDockerSwarm } from './swarm/swarm.ts';

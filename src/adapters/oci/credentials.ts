@@ -1,7 +1,7 @@
 import type { Clock, Log } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { createLru } from '../../domain/text/plain-data.ts';
-import { createSingleFlight, cachedFor } from './single-flight.ts';
+import { createSingleFlight, cachedFor } from './throttle.ts';
 import { objectOf, parseJsonObject, stringOf, type JsonObject } from '../../domain/text/json.ts';
 import { readFile, stat } from 'node:fs/promises';
 import { formatDuration } from '../../domain/text/duration.ts';

@@ -3,6 +3,7 @@ import {
   createThrottle,
   noRetries,
   usualRetries,
+  cachedFor,
   type Throttle,
   type ThrottleOptions,
   type RetryBounds,
@@ -12,7 +13,6 @@ import type { Clock, Log } from '../../domain/outside/outside.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { ImageReference } from '../../domain/image/image-reference.ts';
 import type { Credentials, Login } from './credentials.ts';
-import { cachedFor } from './single-flight.ts';
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -30,7 +30,7 @@ import {
 import { createLru } from '../../domain/text/plain-data.ts';
 import { findSignatures } from './find-signatures.ts';
 import { fetchBlob, resolveTag, type RepositoryEndpoint, type TagState } from './manifest.ts';
-import { createSingleFlight } from './single-flight.ts';
+import { createSingleFlight, usualRetries } from './throttle.ts';
 import { createListingCache, listTags as askForTags, type StoredListing, type KnownPages } from './list-tags.ts';
 import { orAborted } from '../../domain/concurrency.ts';
 import {
@@ -43,7 +43,6 @@ import {
 } from '../http/agents.ts';
 import { createAuthorize, createTokens } from './tokens.ts';
 import { createEndpoints, createInsecure, createRegistryTimes, createHosts } from './hosts.ts';
-import { usualRetries } from './throttle.ts';
 
 export type StoredListings = {
   /** Keeps tag lists for later processes. By default they end with this process. */

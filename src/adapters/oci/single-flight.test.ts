@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createSingleFlight } from './single-flight.ts';
+import { createSingleFlight } from './throttle.ts';
 
 test('callers at the same time share one run, and later ones begin another', async () => {
   const flight = createSingleFlight<number>();

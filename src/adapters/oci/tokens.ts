@@ -4,7 +4,7 @@ import { cut, HttpFailure, type WireAnswer, type WireRequest } from '../http/exc
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../domain/outside/outside.ts';
 import { createLru } from '../../domain/text/plain-data.ts';
-import { createSingleFlight } from './single-flight.ts';
+import { createSingleFlight } from './throttle.ts';
 import { loginRefused, errorTextOf } from './answer.ts';
 import { parseJsonObject, stringOf } from '../../domain/text/json.ts';
 

@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { basename, extname } from 'node:path';
 import { ServiceError, messageWithoutPath } from '../../domain/text/errors.ts';
 import type { VerificationKey } from '../../domain/image/signature.ts';
-import { signers } from '../../domain/settings/values/versions.ts';
+import { versionKinds } from '../../domain/settings/values/versions.ts';
 import { shownPath } from '../../domain/text/hidden-secrets.ts';
 import { quoted } from '../../domain/text/printable.ts';
 
@@ -24,7 +24,7 @@ export async function readVerificationKeys(files: readonly string[]): Promise<re
 
 /** `any.pub` would be the word for every key. */
 function refuseUnusableName(name: string): void {
-  const read = signers.parse(name);
+  const read = versionKinds.signers.parse(name);
   if (read?.kind === 'keys' && read.names[0] === name) return;
   throw new ServiceError(
     'invalid-input',

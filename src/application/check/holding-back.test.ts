@@ -6,7 +6,7 @@ import { ServiceError } from '../../domain/text/errors.ts';
 import type { SharedRecords } from '../../domain/outside/outside.ts';
 import type { UpdateRequest, Session } from '../../domain/run/session.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import { window } from '../../domain/settings/values/versions.ts';
+import { versionKinds } from '../../domain/settings/values/versions.ts';
 import type { Application, PlanRequest } from '../application.ts';
 import { createApplication } from '../create-application.ts';
 
@@ -47,7 +47,7 @@ const reasons = ({ containers }: Session) => Object.fromEntries(containers.map((
 
 /** In windows of UTC; the scene begins with a Thursday, 2026-01-01. */
 const at = (text: string): Partial<ServiceSettings> => {
-  const parsed = window.parse(text);
+  const parsed = versionKinds.window.parse(text);
   if (parsed === undefined) throw new Error(`no window: ${text}`);
   return { window: parsed };
 };

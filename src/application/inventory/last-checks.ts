@@ -12,7 +12,7 @@ import type { LastCheck, TrackedContainer } from '../../domain/inventory.ts';
 import { candidateKinds, printApproval } from '../../domain/image/version-tag.ts';
 import { failedInAnother } from '../../domain/plan/order.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import { approvalOfLabel, windowOfLabel } from '../../domain/settings/values/versions.ts';
+import { versionKinds } from '../../domain/settings/values/versions.ts';
 import { heldBecause, unknownBecause, type DecidedCandidate } from '../../domain/decision/decisions.ts';
 import { candidateDigest, otherDigest, type CheckedContainer, type UnheldVerdict } from '../check/checked-container.ts';
 import { freshReason, stalenesses } from '../../domain/check/verdict.ts';
@@ -381,7 +381,7 @@ function isStoredAs(key: string, known: Known, text: string): boolean {
 
 /** The part of a result that a decision or the time can change, for results of another process. Release notes are read by the next check. */
 function restoredFrom({ key, image, imageId, check, unheld }: StoredCheck): Pick<Known, 'checked'> {
-  const asks = approvalOfLabel.parse(unheld?.approval ?? '');
+  const asks = versionKinds.approvalOfLabel.parse(unheld?.approval ?? '');
   const {
     staleness,
     candidateDigest: digest,
@@ -393,7 +393,7 @@ function restoredFrom({ key, image, imageId, check, unheld }: StoredCheck): Pick
   } = check;
   if (unheld === undefined || staleness === undefined || asks === undefined || asks.breaking || asks.unread) return {};
   const [name = '', kind] = key.split(' ');
-  const opens = windowOfLabel.parse(unheld.window ?? '');
+  const opens = versionKinds.windowOfLabel.parse(unheld.window ?? '');
   const checked: CheckedContainer = {
     ...told,
     id: '',

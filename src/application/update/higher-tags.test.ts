@@ -4,7 +4,7 @@ import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.
 import { makeCosignKey } from '../../../test/support/registry/cosign.ts';
 import { readVerificationKeys } from '../../adapters/process/verification-keys.ts';
 import type { Registry } from '../../domain/outside/registry.ts';
-import { annotations, identities } from '../../domain/settings/values/versions.ts';
+import { versionKinds } from '../../domain/settings/values/versions.ts';
 import { parseImageReference } from '../../domain/image/image-reference.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
@@ -495,7 +495,7 @@ describe('an image that must be signed', () => {
 
   test('may be signed under another name where an option or a label allows it', async () => {
     const elsewhere = 'ghcr.test/team/app';
-    const allowing = (text: string) => ({ verifyIdentities: identities.parse(text) ?? fail(text) });
+    const allowing = (text: string) => ({ verifyIdentities: versionKinds.identities.parse(text) ?? fail(text) });
     const why = `its signature is of another repository, "${elsewhere}"`;
     const { check, sign, key } = await signedScene();
     await sign('1.2', key, elsewhere);
@@ -528,7 +528,7 @@ describe('an image that must be signed', () => {
   });
 
   test('may have to have an annotation, which the label of the image itself does not decide', async () => {
-    const required = { verifyAnnotations: annotations.parse('env=prod') ?? fail('env=prod') };
+    const required = { verifyAnnotations: versionKinds.annotations.parse('env=prod') ?? fail('env=prod') };
     const { check, sign, key } = await signedScene({ ...minor });
     await sign('1.2', key, repository, { env: 'test' });
     expect(await check()).toMatchObject({ status: 'stale' });

@@ -9,7 +9,7 @@ import { readFileValue } from './secrets.ts';
 import { makeSettings } from './make-settings.ts';
 import type { Settings } from './process-settings.ts';
 import { showOptions, type ShownOption } from '../show/shown-configuration.ts';
-import { booleanValue } from '../../domain/settings/values/label-values.ts';
+import { kinds } from '../../domain/settings/values/label-values.ts';
 import { formatDuration, parseDuration } from '../../domain/text/duration.ts';
 import { splitUrls } from '../../domain/notification/message.ts';
 import type { DurationOption, IntegerOption, ListOption, ParsedOption } from '../../domain/settings/table/option.ts';
@@ -199,7 +199,7 @@ function parseOwnGrammar({ value: { parse, accepted } }: ParsedOption<unknown>, 
 }
 
 function parseBoolean(text: string): Parsed {
-  const read = booleanValue.parse(text.trim());
+  const read = kinds.boolean.parse(text.trim());
   return read === undefined ? refused('true or false (also 1, t, yes, on, 0, f, no, off)') : value(read);
 }
 

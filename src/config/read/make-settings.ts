@@ -1,6 +1,6 @@
 import type { Given } from './command-line.ts';
 import { refusedValue, type Fault } from '../table/option.ts';
-import { dataOption, printValue } from '../../domain/settings/values/label-values.ts';
+import { kinds, printValue } from '../../domain/settings/values/label-values.ts';
 import { makeHttpSettings } from './http-settings.ts';
 import { makeNotificationSettings } from './notification-settings.ts';
 import { engineTls, readEngines } from './engines.ts';
@@ -119,7 +119,7 @@ function rollbackDataOf(
   if (isAnswer && command !== 'rollback')
     faults.push(refusedValue(source, data.kind, 'none, volumes or paths; restore and leave are for a rollback', false));
   if (!isAnswer && command === 'rollback' && source.startsWith('-'))
-    faults.push(refusedValue(source, printValue(dataOption, data), 'restore or leave', false));
+    faults.push(refusedValue(source, printValue(kinds.dataOption, data), 'restore or leave', false));
   return isAnswer ? data.kind : undefined;
 }
 

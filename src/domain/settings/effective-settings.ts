@@ -21,8 +21,7 @@ import {
   watchtowerInternals,
   type Labels,
 } from '../image/labels.ts';
-import type * as kinds from './values/label-values.ts';
-import { printValue } from './values/label-values.ts';
+import { printValue, type ValueKind } from './values/label-values.ts';
 import { printable, quoted, withoutQuotes } from '../text/printable.ts';
 import { formatDuration } from '../text/duration.ts';
 import type { DeclaredLabel } from './table/option.ts';
@@ -97,7 +96,7 @@ export type LabelValues = {
   readonly faults: readonly string[];
 };
 
-type LabelValue<Label> = Label extends { readonly value: kinds.ValueKind<infer Value> } ? Value : never;
+type LabelValue<Label> = Label extends { readonly value: ValueKind<infer Value> } ? Value : never;
 
 /** `timeoutMs` undefined: the default; 0: no limit. */
 type HookCommand = {

@@ -1,8 +1,7 @@
 import { quoted } from '../../../domain/text/printable.ts';
 import type { Client } from '../transport/client.ts';
-import { engineInfo } from './engine-info.ts';
+import { engineInfo, read, isNotFound, refusal, capabilitiesOf } from './calls.ts';
 import { readList, type ListRead } from './lists.ts';
-import { read, isNotFound, refusal, capabilitiesOf } from './calls.ts';
 import { fields, pathSegment, text, count, texts, readAnswer } from '../transport/answer.ts';
 import { arrayOf, parseJson, isJsonObject, type JsonObject } from '../../../domain/text/json.ts';
 import { constants } from 'node:os';

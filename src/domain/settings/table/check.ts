@@ -1,6 +1,6 @@
 import { parseLabelPair } from '../../image/labels.ts';
 import { optionTable, type Acceptance, type ServiceOptionParts } from './option.ts';
-import { cooldown, restricting } from '../values/label-values.ts';
+import { kinds } from '../values/label-values.ts';
 
 const labelPairs: Acceptance = {
   test: (text) => parseLabelPair(text) !== undefined,
@@ -105,7 +105,7 @@ export const checkOptions = optionTable({ group: 'update', usedBy: 'selection' }
     isCommon: true,
     label: {
       name: 'monitor-only',
-      value: restricting,
+      value: kinds.restricting,
       fromImage: 'counts',
       effect: 'restrains',
       meaning: 'Only report newer images. false needs --label-take-precedence',
@@ -117,7 +117,7 @@ export const checkOptions = optionTable({ group: 'update', usedBy: 'selection' }
     meaning: 'Ask no registry: update to the image that the engine already has under the tag',
     label: {
       name: 'no-pull',
-      value: restricting,
+      value: kinds.restricting,
       fromImage: 'counts',
       effect: 'restrains',
       meaning: 'Contact no registry. false needs --label-take-precedence',
@@ -140,7 +140,7 @@ export const checkOptions = optionTable({ group: 'update', usedBy: 'selection' }
     isCommon: true,
     label: {
       name: 'cooldown-delay',
-      value: cooldown,
+      value: kinds.cooldown,
       fromImage: 'counts',
       effect: 'overrides',
       note: '0 for none, 365d at most',

@@ -1,14 +1,5 @@
 import { tryParseImageReference } from '../../image/image-reference.ts';
-import {
-  byteSize,
-  dataChoice,
-  dataOption,
-  isPlainPath,
-  keepTime,
-  maxKeepMs,
-  waitTime,
-  type DataChoice,
-} from '../values/label-values.ts';
+import { kinds, isPlainPath, maxKeepMs, type DataChoice } from '../values/label-values.ts';
 import { optionTable, type Acceptance, type ServiceOptionParts } from './option.ts';
 
 const dayMs = 86_400_000;
@@ -28,11 +19,11 @@ export const dataOptions = optionTable({ group: 'data', usedBy: 'replacement' },
     flag: 'data',
     placeholder: 'none|volumes|PATH,…',
     default: noData,
-    value: dataOption,
+    value: kinds.dataOption,
     meaning:
       'Data that an update copies and a rollback puts back: all writable volumes, or these paths in the container. For rollback: restore or leave',
     example: 'volumes',
-    label: { name: 'data', value: dataChoice, fromImage: 'ignored', effect: 'overrides' },
+    label: { name: 'data', value: kinds.dataChoice, fromImage: 'ignored', effect: 'overrides' },
   },
   dataFolders: {
     kind: 'list',
@@ -49,12 +40,12 @@ export const dataOptions = optionTable({ group: 'data', usedBy: 'replacement' },
     flag: 'data-max-size',
     placeholder: 'SIZE',
     default: 10e9,
-    value: byteSize,
+    value: kinds.byteSize,
     meaning: 'Largest data that is copied, unless the file system can clone files',
     example: '50GB',
     label: {
       name: 'data-max-size',
-      value: byteSize,
+      value: kinds.byteSize,
       fromImage: 'ignored',
       effect: 'lowers',
       note: 'it can only lower the option',
@@ -69,7 +60,13 @@ export const dataOptions = optionTable({ group: 'data', usedBy: 'replacement' },
     maxMs: dayMs,
     meaning: 'Time that a copy of the data may take before the update is rolled back',
     example: '30m',
-    label: { name: 'data-timeout', value: waitTime, fromImage: 'ignored', effect: 'overrides', note: '1h at most' },
+    label: {
+      name: 'data-timeout',
+      value: kinds.waitTime,
+      fromImage: 'ignored',
+      effect: 'overrides',
+      note: '1h at most',
+    },
   },
   dataKeepMs: {
     kind: 'duration',
@@ -81,7 +78,7 @@ export const dataOptions = optionTable({ group: 'data', usedBy: 'replacement' },
     example: '2d',
     label: {
       name: 'data-keep',
-      value: keepTime,
+      value: kinds.keepTime,
       fromImage: 'ignored',
       effect: 'overrides',
       note: '0 for none, 90d at most',

@@ -3,7 +3,7 @@ import { dataOptions } from './data.ts';
 import { hookRules, healthOptions, updateRules } from './update.ts';
 import type { ValuesOf, ServiceOption, DeclaredLabel, OptionLabel } from './option.ts';
 import { tagRules, holdingBackRules, notesRules } from './versions.ts';
-import * as kinds from '../values/label-values.ts';
+import { kinds } from '../values/label-values.ts';
 
 /** Every option of checks and updates. A new one needs an entry here and the code of its effect. */
 export const serviceOptions = {
@@ -81,14 +81,14 @@ export const containerLabels = {
   },
   canary: {
     name: 'canary',
-    value: kinds.booleanValue,
+    value: kinds.boolean,
     fromImage: 'ignored',
     meaning: 'Update this container before the others with the same new image',
     example: 'true',
   },
   fromRegistry: {
     name: 'from-registry',
-    value: kinds.booleanValue,
+    value: kinds.boolean,
     fromImage: 'ignored',
     meaning: 'true: its image is from the repository of its name; false: it was built here',
     example: 'true',
@@ -109,7 +109,7 @@ export const containerLabels = {
   },
   dataShared: {
     name: 'data-shared',
-    value: kinds.booleanValue,
+    value: kinds.boolean,
     fromImage: 'ignored',
     meaning: 'true: its data may be copied although other containers with this label write to it',
     example: 'true',

@@ -1,13 +1,4 @@
-import {
-  keepTime,
-  maxKeepMs,
-  booleanValue,
-  booleanOrEmpty,
-  healthProbe,
-  waitTime,
-  userId,
-  type HealthProbe,
-} from '../values/label-values.ts';
+import { kinds, maxKeepMs, type HealthProbe } from '../values/label-values.ts';
 import { optionTable, type ServiceOptionParts } from './option.ts';
 
 const dayMs = 86_400_000;
@@ -37,7 +28,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
     meaning: 'Stop the old container after the health check of the new one, where both can run at once',
     label: {
       name: 'start-first',
-      value: booleanValue,
+      value: kinds.boolean,
       fromImage: 'ignored',
       effect: 'overrides',
       note: 'true also allows shared writable volumes',
@@ -53,7 +44,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
     example: '2d',
     label: {
       name: 'keep-old',
-      value: keepTime,
+      value: kinds.keepTime,
       fromImage: 'counts',
       effect: 'overrides',
       note: '0 for none, 90d at most',
@@ -63,7 +54,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
     kind: 'boolean',
     flag: 'update-auto-remove',
     meaning: 'Update containers with --rm too; after a rollback, one runs without --rm until the next update',
-    label: { name: 'update-auto-remove', value: booleanValue, fromImage: 'ignored', effect: 'overrides' },
+    label: { name: 'update-auto-remove', value: kinds.boolean, fromImage: 'ignored', effect: 'overrides' },
     usedBy: 'check',
   },
   noRestart: {
@@ -73,7 +64,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
     label: {
       name: 'no-restart',
       // A start that its owner did not want cannot be undone.
-      value: { ...booleanOrEmpty, holdsUnreadable: true },
+      value: { ...kinds.booleanOrEmpty, holdsUnreadable: true },
       fromImage: 'ignored',
       effect: 'restrains',
       meaning: 'Leave the new container stopped, without a health check',
@@ -159,7 +150,7 @@ export const healthOptions = optionTable({ group: 'update', usedBy: 'replacement
     example: '1m30s',
     label: {
       name: 'stop-timeout',
-      value: waitTime,
+      value: kinds.waitTime,
       fromImage: 'counts',
       effect: 'overrides',
       meaning: 'Time to stop before it is killed; 1h at most',
@@ -175,7 +166,13 @@ export const healthOptions = optionTable({ group: 'update', usedBy: 'replacement
     meaning: 'Time that a new container must run; its HEALTHCHECK and probe must also pass',
     example: '30s',
     isCommon: true,
-    label: { name: 'health-window', value: waitTime, fromImage: 'counts', effect: 'overrides', note: '1h at most' },
+    label: {
+      name: 'health-window',
+      value: kinds.waitTime,
+      fromImage: 'counts',
+      effect: 'overrides',
+      note: '1h at most',
+    },
   },
   healthTimeoutMs: {
     kind: 'duration',
@@ -185,7 +182,13 @@ export const healthOptions = optionTable({ group: 'update', usedBy: 'replacement
     maxMs: dayMs,
     meaning: 'Time that a new container has to become healthy',
     example: '5m',
-    label: { name: 'health-timeout', value: waitTime, fromImage: 'counts', effect: 'overrides', note: '1h at most' },
+    label: {
+      name: 'health-timeout',
+      value: kinds.waitTime,
+      fromImage: 'counts',
+      effect: 'overrides',
+      note: '1h at most',
+    },
   },
   healthProbe: {
     kind: 'parsed',
@@ -193,12 +196,12 @@ export const healthOptions = optionTable({ group: 'update', usedBy: 'replacement
     placeholder: 'PROBE',
     default: noProbe,
     defaultMeaning: 'none',
-    value: healthProbe,
+    value: kinds.healthProbe,
     meaning: 'Probe that a new container must pass: http://:PORT/PATH, tcp://:PORT, or exec:COMMAND inside it',
     example: 'http://:8080/healthz',
     label: {
       name: 'health-probe',
-      value: healthProbe,
+      value: kinds.healthProbe,
       fromImage: 'ignored',
       effect: 'overrides',
       note: 'none for no probe',
@@ -225,7 +228,7 @@ export const hookRules = optionTable({ group: 'hooks', usedBy: 'replacement' }, 
     max: maxId,
     meaning: 'User id for hooks; 0 is root',
     example: '1000',
-    label: { name: 'lifecycle.uid', value: userId, fromImage: 'ignored', effect: 'overrides' },
+    label: { name: 'lifecycle.uid', value: kinds.userId, fromImage: 'ignored', effect: 'overrides' },
   },
   lifecycleGroupId: {
     kind: 'integer',
@@ -235,6 +238,6 @@ export const hookRules = optionTable({ group: 'hooks', usedBy: 'replacement' }, 
     max: maxId,
     meaning: 'Group id for hooks; 0 is root',
     example: '1000',
-    label: { name: 'lifecycle.gid', value: userId, fromImage: 'ignored', effect: 'overrides' },
+    label: { name: 'lifecycle.gid', value: kinds.userId, fromImage: 'ignored', effect: 'overrides' },
   },
 } as const satisfies ServiceOptionParts);

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyText } from '../../../../test/support/any-text.ts';
-import { byteSize, dataChoice, printValue } from './label-values.ts';
+import { kinds, printValue } from './label-values.ts';
 
 describe('dataChoice', () => {
   test.each([
@@ -11,7 +11,7 @@ describe('dataChoice', () => {
     ['/data/, /a b/c ,,/data', { kind: 'paths', paths: ['/data', '/a b/c'] }],
     ['/..a/.b/c..', { kind: 'paths', paths: ['/..a/.b/c..'] }],
   ])('reads %j', (text, expected) => {
-    expect(dataChoice.parse(text)).toEqual(expected);
+    expect(kinds.dataChoice.parse(text)).toEqual(expected);
   });
 
   test.each([
@@ -30,15 +30,15 @@ describe('dataChoice', () => {
     ['/a\0'],
     [Array.from({ length: 51 }, (_, at) => `/d${at}`).join(',')],
   ])('refuses %j', (text) => {
-    expect(dataChoice.parse(text)).toBeUndefined();
+    expect(kinds.dataChoice.parse(text)).toBeUndefined();
   });
 
   test('reads what it prints, and never a path with ".." from any text', () => {
     fc.assert(
       fc.property(fc.oneof(anyText(), fc.stringMatching(/^\/[./a,]{0,20}$/)), (text) => {
-        const choice = dataChoice.parse(text);
+        const choice = kinds.dataChoice.parse(text);
         if (choice === undefined) return;
-        expect(dataChoice.parse(printValue(dataChoice, choice))).toEqual(choice);
+        expect(kinds.dataChoice.parse(printValue(kinds.dataChoice, choice))).toEqual(choice);
         if (choice.kind === 'paths') for (const path of choice.paths) expect(path.split('/')).not.toContain('..');
       }),
     );
@@ -53,15 +53,15 @@ describe('byteSize', () => {
     ['2048KiB', 2_097_152, '2MiB'],
     ['1.234567GB', 1_234_567_000, '1234567kB'],
   ])('reads %j', (text, bytes, printed) => {
-    expect(byteSize.parse(text)).toBe(bytes);
-    expect(printValue(byteSize, bytes)).toBe(printed);
-    expect(byteSize.parse(printed)).toBe(bytes);
+    expect(kinds.byteSize.parse(text)).toBe(bytes);
+    expect(printValue(kinds.byteSize, bytes)).toBe(printed);
+    expect(kinds.byteSize.parse(printed)).toBe(bytes);
   });
 
   test.each([['10'], ['0GB'], ['-1GB'], ['GB'], ['1e3MB'], ['1 G'], ['1,5GB'], ['9999999999GB'], ['']])(
     'refuses %j',
     (text) => {
-      expect(byteSize.parse(text)).toBeUndefined();
+      expect(kinds.byteSize.parse(text)).toBeUndefined();
     },
   );
 });

@@ -26,40 +26,40 @@ export type ValueKind<Value> = {
 };
 
 /** Booleans as Go (https://pkg.go.dev/strconv#ParseBool) and YAML 1.1 read them, in any case. */
-export const booleanValue: ValueKind<boolean> = {
+const booleanValue: ValueKind<boolean> = {
   accepted: 'one of true, t, 1, yes, on, false, f, 0, no, off',
   parse: (text) => truths.get(text.toLowerCase()),
 };
 
 /** A boolean for which an empty value is false. */
-export const booleanOrEmpty: ValueKind<boolean> = {
+const booleanOrEmpty: ValueKind<boolean> = {
   accepted: booleanValue.accepted,
   parse: (text) => (text === '' ? false : booleanValue.parse(text)),
 };
 
 /** Excludes the container with `false`, and with what cannot be read: an owner who sets it wants an exception. */
-export const enabling: ValueKind<boolean> = { ...booleanValue, tooLong: false, unreadable: false };
+const enabling: ValueKind<boolean> = { ...booleanValue, tooLong: false, unreadable: false };
 
 /** Restricts updates with `true`, and with what cannot be read. */
-export const restricting: ValueKind<boolean> = { ...booleanOrEmpty, tooLong: true, unreadable: true };
+const restricting: ValueKind<boolean> = { ...booleanOrEmpty, tooLong: true, unreadable: true };
 
 /** The longest time that an update waits for one container because of its labels or its image. */
 export const maxWaitMs = 3_600_000;
 
 /** Milliseconds, at most an hour, because all other updates wait too. A number without a unit is seconds. */
-export const waitTime: ValueKind<number> = {
+const waitTime: ValueKind<number> = {
   accepted: 'a duration such as 90s, 5m or 1h30m',
   ...duration({ bareUnit: 's' }, maxWaitMs),
 };
 
 /** Like `waitTime`, but a number without a unit is minutes, as in Watchtower's hook timeouts. */
-export const hookTimeout: ValueKind<number> = {
+const hookTimeout: ValueKind<number> = {
   accepted: 'a number of minutes or a duration such as 90s or 5m',
   ...duration({ bareUnit: 'm' }, maxWaitMs),
 };
 
 /** Milliseconds, at most a year; also days, weeks and months (`M`). */
-export const cooldown: ValueKind<number> = {
+const cooldown: ValueKind<number> = {
   accepted: 'a duration such as 12h, 3d, 1w or 1M',
   ...duration({ bareUnit: 's', months: true }, 365 * dayMs),
   tooLong: 365 * dayMs,
@@ -70,7 +70,7 @@ export const cooldown: ValueKind<number> = {
 export const maxKeepMs = 90 * dayMs;
 
 /** Milliseconds, at most `maxKeepMs`. */
-export const keepTime: ValueKind<number> = {
+const keepTime: ValueKind<number> = {
   accepted: cooldown.accepted,
   ...duration({ bareUnit: 's', months: true }, maxKeepMs),
 };
@@ -82,7 +82,7 @@ export type DataChoice =
   | { readonly kind: 'paths'; readonly paths: readonly string[] };
 
 /** An owner who asks for a copy must not get an update without one, so an unreadable label holds updates back. */
-export const dataChoice: ValueKind<DataChoice> = {
+const dataChoice: ValueKind<DataChoice> = {
   accepted: 'none, volumes, or at most 50 absolute paths in the container, separated by commas',
   parse: parseDataChoice,
   print: (choice) => (choice.kind === 'paths' ? choice.paths.join(',') : choice.kind),
@@ -93,7 +93,7 @@ export const dataChoice: ValueKind<DataChoice> = {
 type DataAnswer = { readonly kind: 'restore' | 'leave' };
 
 /** The option says what an update copies, and in a rollback what becomes of the copy. */
-export const dataOption: ValueKind<DataChoice | DataAnswer> = {
+const dataOption: ValueKind<DataChoice | DataAnswer> = {
   accepted: `${dataChoice.accepted}; in a rollback restore or leave`,
   parse: (text) => {
     const answer = (['restore', 'leave'] as const).find((one) => one === text.toLowerCase());
@@ -103,27 +103,27 @@ export const dataOption: ValueKind<DataChoice | DataAnswer> = {
 };
 
 /** Bytes, in decimal or binary units. */
-export const byteSize: ValueKind<number> = {
+const byteSize: ValueKind<number> = {
   accepted: 'a size such as 500MB, 10GB or 1.5TiB',
   parse: parseSize,
   print: printSize,
 };
 
-export const recipients: ValueKind<readonly string[]> = {
+const recipients: ValueKind<readonly string[]> = {
   accepted: 'names of targets separated by commas, or off',
   parse: readRecipients,
   print: (names) => (names.length === 0 ? 'off' : names.join(',')),
 };
 
 /** The address of a repository, or `none`. Its host is judged where it is used, because the owner may add hosts. */
-export const sourceAddress: ValueKind<string> = {
+const sourceAddress: ValueKind<string> = {
   accepted: 'an address such as https://github.com/acme/photos, or none',
   parse: (text) =>
     text.toLowerCase() === 'none' ? 'none' : /^https:\/\/[^\s/@]+\/[^\s/]+\/\S+$/.test(text) ? text : undefined,
 };
 
 /** A tag with `{version}` in it. */
-export const tagForm: ValueKind<string> = {
+const tagForm: ValueKind<string> = {
   accepted: 'a tag with {version} in it, such as v{version}',
   parse: (text) => (/^[^\s{}]{0,100}\{version\}[^\s{}]{0,100}$/.test(text) ? text : undefined),
 };
@@ -131,26 +131,26 @@ export const tagForm: ValueKind<string> = {
 /** Completes "… is not". */
 const acceptedProbes = 'one of http://:PORT/PATH, tcp://:PORT, exec:COMMAND, none';
 
-export const healthProbe: ValueKind<HealthProbe> = {
+const healthProbe: ValueKind<HealthProbe> = {
   accepted: acceptedProbes,
   parse: parseHealthProbe,
   print: formatHealthProbe,
 };
 
 /** Whether a HEALTHCHECK counts. */
-export const healthRule: ValueKind<'ignore' | 'wait'> = {
+const healthRule: ValueKind<'ignore' | 'wait'> = {
   accepted: 'ignore or wait',
   parse: (text) => (['ignore', 'wait'] as const).find((rule) => rule === text.toLowerCase()),
 };
 
 /** Whether something is done for a container. */
-export const onOrOff: ValueKind<boolean> = {
+const onOrOff: ValueKind<boolean> = {
   accepted: 'on or off',
   parse: (text) => ({ on: true, true: true, off: false, false: false })[text.toLowerCase()],
 };
 
 /** Container names. An empty value is an empty list, which means "depends on nothing". */
-export const containerNames: ValueKind<readonly string[]> = {
+const containerNames: ValueKind<readonly string[]> = {
   accepted: 'a list of at most 100 container names, separated by commas',
   parse: parseNames,
 };
@@ -159,20 +159,20 @@ export const containerNames: ValueKind<readonly string[]> = {
  * Any text, because one that no instance can have as its scope keeps all of them away. `none` and an empty value mean
  * unscoped, which is an empty string here.
  */
-export const scope: ValueKind<string> = {
+const scope: ValueKind<string> = {
   accepted: 'a name',
   parse: (text) => text.replace(/^none$/, ''),
   tooLong: '…',
 };
 
 /** A signal that the engine accepts: `SIGTERM`, `SIGRTMIN+3`, or a number. */
-export const stopSignal: ValueKind<string> = {
+const stopSignal: ValueKind<string> = {
   accepted: 'a signal such as SIGTERM, SIGRTMIN+3 or 15',
   parse: parseSignal,
 };
 
 /** Too long: an empty command, which fails. */
-export const command: ValueKind<string> = {
+const command: ValueKind<string> = {
   accepted: 'a command',
   parse: (text) => (text === '' || text.includes('\0') ? undefined : text),
   tooLong: '',
@@ -185,7 +185,7 @@ export function printValue<Value>(kind: ValueKind<Value>, value: Value): string 
 }
 
 /** A numeric user or group id. In Watchtower 0 means "the container's own user", so it does not mean root there. */
-export const userId: ValueKind<number> = {
+const userId: ValueKind<number> = {
   accepted: 'a whole number from 0 to 2147483647',
   parse: (text) => (/^\d{1,10}$/.test(text) && Number(text) <= 2_147_483_647 ? Number(text) : undefined),
   ignoredDropInValue: '0',
@@ -325,3 +325,29 @@ const maxTextLength = 4096;
 
 /** The host is empty, and the path has the characters of a path and a query: https://www.rfc-editor.org/rfc/rfc3986#section-3.3 */
 const addressPattern = /^(?<scheme>http|tcp):\/\/:(?<port>[1-9]\d{0,4})(?<path>\/[\w\-.~!$&'()*+,;=:@%/?]*)?$/;
+
+/** The kinds of value that options and labels have. */
+export const kinds = {
+  boolean: booleanValue,
+  booleanOrEmpty,
+  enabling,
+  restricting,
+  waitTime,
+  hookTimeout,
+  cooldown,
+  keepTime,
+  dataChoice,
+  dataOption,
+  byteSize,
+  recipients,
+  sourceAddress,
+  tagForm,
+  healthProbe,
+  healthRule,
+  onOrOff,
+  containerNames,
+  scope,
+  stopSignal,
+  command,
+  userId,
+} as const;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { annotations, annotationsOfLabel, identities, identitiesOfLabel, signers, signersOfLabel } from './versions.ts';
+import { versionKinds } from './versions.ts';
 
 const many = (item: (n: number) => string) => Array.from({ length: 21 }, (_, n) => item(n)).join(',');
 
@@ -15,21 +15,25 @@ describe('signers', () => {
     ['keys/team', undefined],
     ['a\u0007', undefined],
     [many(String), undefined],
-  ])('read %j', (text, expected) => expect(signers.parse(text)).toEqual(expected));
+  ])('read %j', (text, expected) => expect(versionKinds.signers.parse(text)).toEqual(expected));
 
   test.each(['', 'a,,b', 'keys/team', 'a\u0007', ','])(
     '%j of a label cannot be read, and lets nothing pass',
     (text) => {
-      expect(signersOfLabel.parse(text)).toEqual({ kind: 'unreadable', text, fault: expect.stringMatching(/^it is /) });
+      expect(versionKinds.signersOfLabel.parse(text)).toEqual({
+        kind: 'unreadable',
+        text,
+        fault: expect.stringMatching(/^it is /),
+      });
     },
   );
 
   test('of a label are read like those of the option, and any is asked for', () => {
-    expect(signersOfLabel.parse('off')).toEqual({ kind: 'off' });
-    expect(signersOfLabel.parse('Any')).toEqual({ kind: 'any', isAsked: true });
+    expect(versionKinds.signersOfLabel.parse('off')).toEqual({ kind: 'off' });
+    expect(versionKinds.signersOfLabel.parse('Any')).toEqual({ kind: 'any', isAsked: true });
     for (const text of ['off', 'any', 'team,ops', '']) {
-      const read = signersOfLabel.parse(text);
-      expect(read && signersOfLabel.print?.(read)).toBe(text);
+      const read = versionKinds.signersOfLabel.parse(text);
+      expect(read && versionKinds.signersOfLabel.print?.(read)).toBe(text);
     }
   });
 });
@@ -49,10 +53,10 @@ describe('identities', () => {
       ],
     ],
   ])('of an option read %j', (text, expected) => {
-    const read = identities.parse(text);
+    const read = versionKinds.identities.parse(text);
     const allowed = expected.map(([repository, name]) => ({ repository, name }));
     expect(read).toMatchObject({ kind: 'identities', allowed });
-    expect(read && identities.print?.(read)).toBe(text.replaceAll(', ', ','));
+    expect(read && versionKinds.identities.print?.(read)).toBe(text.replaceAll(', ', ','));
   });
 
   test.each([
@@ -72,10 +76,10 @@ describe('identities', () => {
     'a.test/a=b.test/A',
     'a.test/a=b.test/a,,',
     many((n) => `a.test/${n}=b.test/${n}`),
-  ])('of an option refuse %j', (text) => expect(identities.parse(text)).toBeUndefined());
+  ])('of an option refuse %j', (text) => expect(versionKinds.identities.parse(text)).toBeUndefined());
 
   test('of a label are names for the image of its container', () => {
-    expect(identitiesOfLabel.parse('ghcr.io/team/app, nginx')).toEqual({
+    expect(versionKinds.identitiesOfLabel.parse('ghcr.io/team/app, nginx')).toEqual({
       kind: 'identities',
       text: 'ghcr.io/team/app,nginx',
       allowed: [
@@ -84,13 +88,13 @@ describe('identities', () => {
       ],
     });
     for (const text of ['', 'a.test/a=b.test/a', 'ghcr.io/*', '*', 'ghcr.io/team/app:1', many((n) => `b.test/${n}`)])
-      expect(identitiesOfLabel.parse(text)).toMatchObject({ kind: 'unreadable', text });
+      expect(versionKinds.identitiesOfLabel.parse(text)).toMatchObject({ kind: 'unreadable', text });
   });
 });
 
 describe('annotations', () => {
   test('are pairs, whose values may have any character but a comma', () => {
-    for (const kind of [annotations, annotationsOfLabel]) {
+    for (const kind of [versionKinds.annotations, versionKinds.annotationsOfLabel]) {
       const read = kind.parse('env=prod, url = https://a.test/?x=1');
       expect(read).toMatchObject({
         kind: 'annotations',
@@ -101,15 +105,15 @@ describe('annotations', () => {
       });
       expect(read && kind.print?.(read)).toBe('env=prod,url = https://a.test/?x=1');
     }
-    expect(annotationsOfLabel.parse('a=b')).toMatchObject({ isAsked: true });
-    expect(annotations.parse('a=b')).not.toHaveProperty('isAsked');
+    expect(versionKinds.annotationsOfLabel.parse('a=b')).toMatchObject({ isAsked: true });
+    expect(versionKinds.annotations.parse('a=b')).not.toHaveProperty('isAsked');
   });
 
   test.each(['', 'env', 'env=', '=prod', 'env= ', 'env=prod,', 'env=a\u0007', many((n) => `a${n}=b`)])(
     '%j are refused as an option; as a label they let nothing pass',
     (text) => {
-      expect(annotations.parse(text)).toBeUndefined();
-      expect(annotationsOfLabel.parse(text)).toMatchObject({ kind: 'unreadable', text });
+      expect(versionKinds.annotations.parse(text)).toBeUndefined();
+      expect(versionKinds.annotationsOfLabel.parse(text)).toMatchObject({ kind: 'unreadable', text });
     },
   );
 });

@@ -1,39 +1,30 @@
 import { expect, test } from 'vitest';
-import {
-  approval,
-  approvalOfLabel,
-  tagPattern,
-  tagPatternOfLabel,
-  tagPolicy,
-  tagPolicyOfLabel,
-  window,
-  windowOfLabel,
-} from './versions.ts';
+import { versionKinds } from './versions.ts';
 
 test.each(['digest', 'patch', 'minor', 'major', 'regex:^(\\d+)-apache$'])(
   'the policy %s is printed as it is read',
   (text) => {
-    const policy = tagPolicy.parse(text);
-    expect(policy && tagPolicy.print?.(policy)).toBe(text);
-    expect(tagPolicyOfLabel.parse(text)).toMatchObject({ kind: policy?.kind });
+    const policy = versionKinds.tagPolicy.parse(text);
+    expect(policy && versionKinds.tagPolicy.print?.(policy)).toBe(text);
+    expect(versionKinds.tagPolicyOfLabel.parse(text)).toMatchObject({ kind: policy?.kind });
   },
 );
 
 test.each(['ptach', '', 'regex:', 'regex:\\d+', 'regex:(?!a)(b)'])(
   'the policy %j is refused, and of a label unreadable',
   (text) => {
-    expect(tagPolicy.parse(text)).toBeUndefined();
-    expect(tagPolicyOfLabel.parse(text)).toMatchObject({ kind: 'unreadable', text });
+    expect(versionKinds.tagPolicy.parse(text)).toBeUndefined();
+    expect(versionKinds.tagPolicyOfLabel.parse(text)).toMatchObject({ kind: 'unreadable', text });
   },
 );
 
 test.each(['(', '(?!rc)', '(a{1000}){1000}'])('the pattern %j is refused, and of a label unreadable', (text) => {
-  expect(tagPattern.parse(text)).toBeUndefined();
-  expect(tagPatternOfLabel.parse(text)).toMatchObject({ kind: 'unreadable', text });
+  expect(versionKinds.tagPattern.parse(text)).toBeUndefined();
+  expect(versionKinds.tagPatternOfLabel.parse(text)).toMatchObject({ kind: 'unreadable', text });
 });
 
 test('an empty pattern of a label takes the pattern of the option away', () => {
-  expect(tagPatternOfLabel.parse('')).toEqual({ kind: 'none' });
+  expect(versionKinds.tagPatternOfLabel.parse('')).toEqual({ kind: 'none' });
 });
 
 test.each([
@@ -44,26 +35,26 @@ test.each([
   ['minor', 'minor', 'minor'],
   ['major', 'major', 'major'],
 ])('approval %j asks from %s on, and is printed as %s', (text, from, printed) => {
-  expect(approval.parse(text)?.from).toBe(from);
-  expect(approvalOfLabel.parse(text)?.from).toBe(from);
-  const read = approval.parse(text);
-  expect(read && approval.print?.(read)).toBe(printed);
+  expect(versionKinds.approval.parse(text)?.from).toBe(from);
+  expect(versionKinds.approvalOfLabel.parse(text)?.from).toBe(from);
+  const read = versionKinds.approval.parse(text);
+  expect(read && versionKinds.approval.print?.(read)).toBe(printed);
 });
 
 test('an approval that cannot be read is refused as an option; as a label it asks a person for everything', () => {
   for (const text of ['yess', 'minor,major', '1.2']) {
-    expect(approval.parse(text)).toBeUndefined();
-    expect(approvalOfLabel.parse(text)?.from).toBe('digest');
+    expect(versionKinds.approval.parse(text)).toBeUndefined();
+    expect(versionKinds.approvalOfLabel.parse(text)?.from).toBe('digest');
   }
 });
 
 test('an empty approval or window of a label does not count, so that the option applies', () => {
-  expect(approvalOfLabel.parse('')).toBeUndefined();
-  expect(windowOfLabel.parse('')).toBeUndefined();
+  expect(versionKinds.approvalOfLabel.parse('')).toBeUndefined();
+  expect(versionKinds.windowOfLabel.parse('')).toBeUndefined();
 });
 
 test('windows are read and printed as they were written; none, or always, never holds back', () => {
-  for (const kind of [window, windowOfLabel]) {
+  for (const kind of [versionKinds.window, versionKinds.windowOfLabel]) {
     const read = kind.parse('Sat,Sun 01:00-06:00; Wed 23:00-02:00');
     expect(read).toMatchObject({ kind: 'windows', windows: [{}, {}] });
     expect(read && kind.print?.(read)).toBe('Sat,Sun 01:00-06:00; Wed 23:00-02:00');
@@ -74,7 +65,11 @@ test('windows are read and printed as they were written; none, or always, never 
 
 test('windows that cannot be read are refused as an option; as a label they keep updates back and say why', () => {
   for (const text of ['25:00-26:00', 'Someday', '02:00']) {
-    expect(window.parse(text)).toBeUndefined();
-    expect(windowOfLabel.parse(text)).toEqual({ kind: 'unreadable', text, fault: expect.stringMatching(/\S/) });
+    expect(versionKinds.window.parse(text)).toBeUndefined();
+    expect(versionKinds.windowOfLabel.parse(text)).toEqual({
+      kind: 'unreadable',
+      text,
+      fault: expect.stringMatching(/\S/),
+    });
   }
 });

@@ -25,17 +25,17 @@ export type TagPatternSetting =
   | { readonly kind: 'pattern'; readonly text: string; readonly isIn: TagFilter }
   | UnreadableRule;
 
-export const tagPolicy: ValueKind<PolicySetting> = {
+const tagPolicy: ValueKind<PolicySetting> = {
   accepted: 'digest, patch, minor, major, or regex: with a pattern of RE2 that has a group around the numbers',
   parse: readable(readPolicy),
   print: printPolicy,
 };
 
 /** The same for a label. */
-export const tagPolicyOfLabel: ValueKind<PolicySetting> = { ...tagPolicy, parse: readPolicy, tooLong };
+const tagPolicyOfLabel: ValueKind<PolicySetting> = { ...tagPolicy, parse: readPolicy, tooLong };
 
 /** The pattern of an option, found anywhere in a tag. */
-export const tagPattern: ValueKind<TagPatternSetting> = {
+const tagPattern: ValueKind<TagPatternSetting> = {
   accepted:
     'a pattern of RE2, which has neither backreferences nor lookaround, without white space, of at most 1,000 characters',
   parse: readable(readPattern),
@@ -43,7 +43,7 @@ export const tagPattern: ValueKind<TagPatternSetting> = {
 };
 
 /** The same for a label. */
-export const tagPatternOfLabel: ValueKind<TagPatternSetting> = { ...tagPattern, parse: readPattern, tooLong };
+const tagPatternOfLabel: ValueKind<TagPatternSetting> = { ...tagPattern, parse: readPattern, tooLong };
 
 /**
  * The times at which updates of a container may begin. A label that cannot be read holds updates back, because its
@@ -57,27 +57,27 @@ export type WindowSetting =
 const everyKind: Approval = { from: 'digest', breaking: false, unread: false };
 
 /** The kinds of new versions that need approval. */
-export const approval: ValueKind<Approval> = {
+const approval: ValueKind<Approval> = {
   accepted: 'true, false, or patch, minor or major, breaking and unread, separated by commas',
   parse: readApproval,
   print: printApproval,
 };
 
 /** The same for a label. A label that cannot be read requires approval. An empty one, as of an unset variable in compose, does not count. */
-export const approvalOfLabel: ValueKind<Approval> = {
+const approvalOfLabel: ValueKind<Approval> = {
   ...approval,
   parse: (text) => (text === '' ? undefined : (approval.parse(text) ?? everyKind)),
   tooLong: everyKind,
 };
 
-export const window: ValueKind<WindowSetting> = {
+const window: ValueKind<WindowSetting> = {
   accepted: 'windows such as "02:00-05:00" or "Sat,Sun 01:00-06:00; Wed 23:00-02:00", or always',
   parse: readable(readWindow),
   print: (setting) => (setting.kind === 'always' ? 'always' : setting.text),
 };
 
 /** The same for a label. An empty one does not count. */
-export const windowOfLabel: ValueKind<WindowSetting> = {
+const windowOfLabel: ValueKind<WindowSetting> = {
   ...window,
   parse: (text) => (text === '' ? undefined : readWindow(text)),
   tooLong,
@@ -123,7 +123,7 @@ export type Signers =
   | { readonly kind: 'off' }
   | UnreadableRule;
 
-export const signers: ValueKind<Signers> = {
+const signers: ValueKind<Signers> = {
   accepted: 'any, off, or at most 20 names of keys of --verify-key, separated by commas',
   parse: readSigners,
   print: (value) =>
@@ -131,7 +131,7 @@ export const signers: ValueKind<Signers> = {
 };
 
 /** The same for a label. One that cannot be read, also an empty one, holds updates back. */
-export const signersOfLabel: ValueKind<Signers> = {
+const signersOfLabel: ValueKind<Signers> = {
   ...signers,
   parse: (text) => {
     const read = readSigners(text);
@@ -147,7 +147,7 @@ export type Identities =
   | UnreadableRule;
 
 /** Of an option, by the repository of the image. */
-export const identities: ValueKind<Identities> = {
+const identities: ValueKind<Identities> = {
   accepted:
     'at most 20 pairs REPOSITORY=NAME, separated by commas, such as mirror.example/app=ghcr.io/team/app or cache.example/*=docker.io/*',
   parse: (text) => readIdentities(text, readPair),
@@ -155,7 +155,7 @@ export const identities: ValueKind<Identities> = {
 };
 
 /** Of a label, for the image of the container: the names alone. One that cannot be read, also an empty one, allows none. */
-export const identitiesOfLabel: ValueKind<Identities> = {
+const identitiesOfLabel: ValueKind<Identities> = {
   accepted: 'at most 20 names of repositories, separated by commas, such as ghcr.io/team/app',
   parse: (text) => readIdentities(text, readName) ?? unreadable(text, `it is not ${identitiesOfLabel.accepted}`),
   print: printText,
@@ -172,14 +172,14 @@ export type Annotations =
     }
   | UnreadableRule;
 
-export const annotations: ValueKind<Annotations> = {
+const annotations: ValueKind<Annotations> = {
   accepted: 'at most 20 annotations NAME=VALUE, separated by commas, such as env=prod',
   parse: readAnnotations,
   print: printText,
 };
 
 /** The same for a label. One that cannot be read, also an empty one, holds updates back. */
-export const annotationsOfLabel: ValueKind<Annotations> = {
+const annotationsOfLabel: ValueKind<Annotations> = {
   ...annotations,
   parse: (text) => {
     const read = readAnnotations(text);
@@ -256,3 +256,21 @@ function readAnnotations(text: string): Extract<Annotations, { kind: 'annotation
   if (items === undefined || required === undefined || required.length < items.length) return undefined;
   return { kind: 'annotations', text: items.join(','), required };
 }
+
+/** The kinds of value of the rules for versions; `…OfLabel` as a label has it. */
+export const versionKinds = {
+  tagPolicy,
+  tagPolicyOfLabel,
+  tagPattern,
+  tagPatternOfLabel,
+  approval,
+  approvalOfLabel,
+  window,
+  windowOfLabel,
+  signers,
+  signersOfLabel,
+  identities,
+  identitiesOfLabel,
+  annotations,
+  annotationsOfLabel,
+} as const;
