@@ -308,9 +308,8 @@ function contextTrusting(extra: readonly (string | Buffer)[], options: tls.Secur
   const made = tls.createSecureContext(options);
   if (extra.length === 0) return made;
   // It has no documentation, but Node itself adds each `ca` with it.
-  const native: { readonly addCACert?: unknown } = made.context;
-  if (typeof native.addCACert !== 'function')
-    return tls.createSecureContext({ ...options, ca: [...wellKnown(), ...extra] });
+  const native = made.context as { readonly addCACert?: (authority: string | Buffer) => void };
+  if (native.addCACert === undefined) return tls.createSecureContext({ ...options, ca: [...wellKnown(), ...extra] });
   for (const authority of extra) native.addCACert(authority);
   return made;
 }
