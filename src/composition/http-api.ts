@@ -39,7 +39,7 @@ export function apiOf(
     application.subscribe(metrics.record);
     const ownName = () => application.inventory().containers.find(({ self }) => self)?.name;
     const configuration = () => shownConfiguration(service, options, application.inventory().scope);
-    const issuer = await issuerOf(http, registry, { clock, program });
+    const signOn = await signOnOf(http, registry, { clock, program });
     const { server, stop } = createHttpServer({
       settings: http,
       service: application,
@@ -58,7 +58,7 @@ export function apiOf(
       assetsFolder: program.assetsFolder,
       dashboardFolder: program.dashboardFolder,
       sessions: await sessionsIn(http, state.folder, log),
-      ...(issuer && { issuer }),
+      ...signOn,
       ...(notifications && { notifications }),
     });
     // A list requested right after the start should be available, but an unreachable engine must not delay the start.
@@ -81,7 +81,7 @@ export function apiOf(
       tokens: { api: tokensOf(http.token)[0] ?? '', events: tokensOf(http.eventsToken)[0] ?? '' },
       stop: async () => {
         await stop();
-        await issuer?.close();
+        await signOn?.issuer.close();
         await application.close();
       },
     };
@@ -113,16 +113,18 @@ async function sessionsIn(
 }
 
 /** The issuer that people sign in at. It is asked at a sign-in, not now. */
-async function issuerOf(
+async function signOnOf(
   { oidc, groups }: HttpSettings,
   { proxy, tlsMinVersion, extraCa, systemTrust }: Command['settings']['registry'],
   { clock, program: { version } }: Pick<ProcessContext, 'clock' | 'program'>,
 ) {
   if (oidc === undefined || !groups.includes('dashboard')) return undefined;
   const { createIssuer } = await import('../adapters/oidc/issuer.ts');
+  const { createOidcSignIns } = await import('../interfaces/http/routes/oidc.ts');
   const trust = { tlsMinVersion, extraCa, systemTrust };
   const clientSecret = () => clientSecretOf(oidc.clientSecret);
-  return createIssuer({ settings: oidc, clientSecret, clock, version, proxy, trust });
+  const issuer = createIssuer({ settings: oidc, clientSecret, clock, version, proxy, trust });
+  return { issuer, openSignIns: createOidcSignIns };
 }
 
 /** Makes the tokens that nobody has given, at the first start. Throws `invalid-input` if the folder cannot hold them. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
+import { createOidcSignIns } from '../../src/interfaces/http/routes/oidc.ts';
 import { createIssuer } from '../../src/adapters/oidc/issuer.ts';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
 import { apiToken } from '../support/http/http-scene.ts';
@@ -54,6 +55,7 @@ describeInBrowser('people on the page', () => {
         trustedProxies: ['127.0.0.1'],
         authHeader: { user: 'remote-user', groups: 'remote-groups' },
       },
+      openSignIns: createOidcSignIns,
       issuer: createIssuer({
         settings: oidc,
         clientSecret: () => issuer.clientSecret,

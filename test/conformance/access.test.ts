@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createOidcSignIns } from '../../src/interfaces/http/routes/oidc.ts';
 import { roles } from '../../src/domain/access/rights.ts';
 import { methodsOf } from '../../src/interfaces/http/service/route.ts';
 import { apiToken, eventsToken, webhookSecret, type AskOptions, type Reply } from '../support/http/http-scene.ts';
@@ -88,6 +89,7 @@ beforeAll(async () => {
   }
   const unasked = () => Promise.reject(new Error('the issuer of this test is away'));
   scene = await startWholeService({
+    openSignIns: createOidcSignIns,
     issuer: { credential: 'none', begin: unasked, finish: unasked, endUrl: unasked, close: () => Promise.resolve() },
     settings: {
       token: { kind: 'file', path: join(folder, 'api') },

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -241,3 +241,18 @@ async function startDemo(
   await sleep(10);
   return { demo, url };
 }
+
+test('a service without OpenID Connect loads nothing of it: its routes and its client are files of their own', () => {
+  const dist = fileURLToPath(new URL('../../dist', import.meta.url));
+  const text = (name: string) => readFileSync(join(dist, name), 'utf8');
+  const loaded = new Set<string>();
+  const load = (name: string): void => {
+    if (loaded.has(name)) return;
+    loaded.add(name);
+    for (const [, next = ''] of text(name).matchAll(/(?:from|import)\s*"\.\/([\w-]+\.js)"/g)) load(next);
+  };
+  for (const name of ['main.js', 'start.js', 'work.js', 'http.js']) load(name);
+  const ofIssuer = readdirSync(dist).filter((name) => /\.js$/.test(name) && text(name).includes('oidc-sign-in'));
+  expect(ofIssuer).toHaveLength(1);
+  expect([...loaded].filter((name) => ofIssuer.includes(name) || text(name).includes('openid-client'))).toEqual([]);
+});

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { createOidcSignIns } from '../../src/interfaces/http/routes/oidc.ts';
 import { createIssuer } from '../../src/adapters/oidc/issuer.ts';
 import { clientSecretOf } from '../../src/composition/process-context.ts';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
@@ -103,6 +104,7 @@ async function start({ product = products.Authentik, oidc, settings, ...options 
   };
   scene = await startHttp(createScriptedService(), {
     issuer: made,
+    openSignIns: createOidcSignIns,
     dashboardFolder: 'none',
     settings: { port, oidc: effective, people, ...settings },
     ...options,

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { createSystemClock } from '../../../src/adapters/process/clock.ts';
 import { endpointGroups, type HttpSettings } from '../../../src/domain/settings/http-settings.ts';
 import { listen } from '../../../src/interfaces/http/server/connections.ts';
-import type { HttpParts, Service } from '../../../src/interfaces/http/service/parts.ts';
+import type { Service } from '../../../src/interfaces/http/service/parts.ts';
 import { createHttpServer, type HttpServer } from '../../../src/interfaces/http/server/server.ts';
 import { createTestLog, type LogLine } from '../test-log.ts';
 
@@ -72,7 +72,7 @@ export const testSettings: HttpSettings = {
   oidc: undefined,
 };
 
-export type SceneOptions = Partial<Omit<HttpParts, 'settings' | 'service'>> & {
+export type SceneOptions = Partial<Omit<Parameters<typeof createHttpServer>[0], 'settings' | 'service'>> & {
   readonly settings?: Partial<HttpSettings>;
 };
 

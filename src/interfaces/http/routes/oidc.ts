@@ -11,7 +11,7 @@ import { queryOf, text, unlisted } from '../requests/request.ts';
 import { defineRoute, type Route, type RouteReply } from '../service/route.ts';
 import type { RouteParts } from './routes.ts';
 
-/** The sign-in with OpenID Connect. Without an issuer it has no routes, and knows of nothing. */
+/** The sign-in with OpenID Connect. */
 export type OidcSignIns = {
   readonly routes: readonly Route[];
   /** Why the last sign-in of this browser failed, once. */
@@ -22,12 +22,12 @@ export type OidcSignIns = {
 
 /**
  * A sign-in belongs to the browser that began it: its cookie names what has to come back, so that nobody can be signed in
- * as someone else by a link. It is taken once, and lasts ten minutes.
+ * as someone else by a link. It is taken once, and lasts ten minutes. An installation without an issuer does not load this
+ * file.
  */
 export function createOidcSignIns({ settings, issuer, browsers, clock, log }: RouteParts): OidcSignIns {
   const { oidc, people } = settings;
-  if (issuer === undefined || oidc === undefined)
-    return { routes: [], failureOf: () => undefined, endUrl: () => Promise.resolve(undefined) };
+  if (issuer === undefined || oidc === undefined) throw new Error('a sign-in without an issuer');
   const signInIssuer = issuer;
   const originOf = createOriginReader(settings);
   const begun = new Map<string, SignIn>();

@@ -16,10 +16,13 @@ import { notesRoute } from './notes.ts';
 import { sessionRoutes } from './sessions.ts';
 import { registryHookRoute } from './registry-hook.ts';
 import { openApiRoute, swaggerRoute } from './openapi.ts';
+import type { OidcSignIns } from './oidc.ts';
 import type { RegistryHints } from '../service/registry-hints.ts';
 
 export type RouteParts = HttpParts & {
   readonly browsers: Sessions;
+  /** Present with an issuer of OpenID Connect. */
+  readonly openSignIns?: (parts: RouteParts) => OidcSignIns;
   readonly tokens: Readonly<Record<'api' | 'events', KnownTokens | undefined>>;
   readonly revocations: Revocations;
   readonly cors: Cors;

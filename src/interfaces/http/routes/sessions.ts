@@ -6,14 +6,13 @@ import { createClientReader, foreignPage, isFromOwnPage, createRateLimiter } fro
 import { HttpError } from '../replies/errors.ts';
 import { array, booleanField, object, oneOf, stamped, text, time } from '../replies/schemas.ts';
 import { bufferedObject } from '../requests/request.ts';
-import { createOidcSignIns } from './oidc.ts';
 import type { RouteParts } from './routes.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 
 /** Signing in to the page, and the list of signed-in browsers. They are for the page, so no description has them. */
 export function sessionRoutes(parts: RouteParts): readonly Route[] {
   const { settings, clock, log, browsers: sessions, tokens, revocations } = parts;
-  const oidc = createOidcSignIns(parts);
+  const oidc = parts.openSignIns?.(parts);
   const shared = { group: 'dashboard', describedAs: {}, query: {} } as const;
   const schemeOf = createClientReader(settings);
   const attempts = createRateLimiter({ limit: maxAttempts, windowMs: 60_000, monotonicMs: clock.monotonicMs });
@@ -49,14 +48,14 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
       answer: ({ request }) => ({
         signed_in: request.rights !== undefined,
         has_password: sessions.hasPassword(),
-        ...(oidc.routes.length > 0 && settings.oidc && { issuer: new URL(settings.oidc.issuer).host }),
+        ...(oidc && settings.oidc && { issuer: new URL(settings.oidc.issuer).host }),
         ...(request.rights && {
           ...(request.name !== undefined && { name: request.name }),
           role: request.rights.role,
           is_limited: request.rights.within !== undefined,
           by_proxy: request.sessionId === undefined,
         }),
-        failure: oidc.failureOf(request.raw),
+        failure: oidc?.failureOf(request.raw),
         ...replyFields(clock.nowMs()),
       }),
     }),
@@ -124,7 +123,7 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
       answer: async ({ request: { sessionId } }, reply) => {
         const person = sessions.list().find(({ id }) => id === sessionId)?.person;
         const ended = sessionId === undefined ? undefined : await sessions.end(sessionId);
-        const goTo = person === undefined || sessionId === undefined ? undefined : await oidc.endUrl(sessionId);
+        const goTo = person === undefined || sessionId === undefined ? undefined : await oidc?.endUrl(sessionId);
         reply.header('Set-Cookie', sessions.removal());
         return {
           kept: ended !== 'not-kept',
@@ -210,7 +209,7 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
         return { kept: (await revocations.revoke(named)) === 'kept', ...replyFields(clock.nowMs()) };
       },
     }),
-    ...oidc.routes,
+    ...(oidc?.routes ?? []),
   ];
 }
 

@@ -11,7 +11,7 @@ import { createDoor, type Door } from './door.ts';
 import { HttpResponse, errorBody, jsonType, type Problem } from '../replies/errors.ts';
 import type { HttpParts, HttpLimits } from '../service/parts.ts';
 import { createRouteTable, type Route, type RouteTable } from '../service/route.ts';
-import { enabledRoutes } from '../routes/routes.ts';
+import { enabledRoutes, type RouteParts } from '../routes/routes.ts';
 import { createSessions } from '../guards/sessions.ts';
 import { createRegistryHints } from '../service/registry-hints.ts';
 import { createUpdateRuns } from '../routes/update.ts';
@@ -38,7 +38,7 @@ export type HttpServer = {
 };
 
 /** Builds the HTTP server with the groups in its settings. */
-export function createHttpServer(parts: HttpParts): HttpServer {
+export function createHttpServer(parts: HttpParts & Pick<RouteParts, 'openSignIns'>): HttpServer {
   const { settings, service, clock, log } = parts;
   const limits = limitsOf(parts.limits);
   const cors = createCors(settings.corsOrigins);
