@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readCalendar } from './times.ts';
 
 function slots(pattern: string, zone: string, from: string, count: number): string[] {
@@ -129,3 +129,28 @@ function wallClock(zone: string): (ms: number) => number {
   wallClocks.set(zone, clock);
   return clock;
 }
+
+describe('a schedule in UTC', () => {
+  const patterns = [
+    '0 4 * * *',
+    '30 * * * *',
+    '*/7 * * * *',
+    '5 4 3 * * *',
+    '0 */6 * * 1-5',
+    '59 23 L * *',
+    '0 0 29 2 *',
+  ];
+  const times = Array.from({ length: 200 }, (_, place) => Date.UTC(2026, 0, 1) + place * 7_919_123_457);
+
+  test.each(patterns)('%s runs at the same times as by the name of its zone', (pattern) => {
+    const [byOffset, byName] = [readCalendar(pattern, 'UTC'), readCalendar(pattern, 'Etc/UTC')];
+    expect(times.map((ms) => byOffset(ms))).toEqual(times.map((ms) => byName(ms)));
+  });
+
+  test.each(patterns)('%s loads no time zones', (pattern) => {
+    const format = vi.spyOn(Intl.DateTimeFormat.prototype, 'formatToParts');
+    onTestFinished(() => format.mockRestore());
+    expect(readCalendar(pattern, 'UTC')(0)).toBeDefined();
+    expect(format).not.toHaveBeenCalled();
+  });
+});

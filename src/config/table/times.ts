@@ -193,11 +193,13 @@ export function readCalendar(pattern: string, timeZone: string): NextRunAfter {
   const fields = pattern.trim().split(/\s+/);
   const options = { mode: '5-or-6-parts', sloppyRanges: true } as const;
   if (/^\*(?:\/1)?$/.test(fields.at(-4) ?? '')) {
-    const cron = new Cron(fields.join(' '), { ...options, timezone: timeZone });
+    const zone = timeZone === 'UTC' ? { utcOffset: 0 } : { timezone: timeZone };
+    const cron = new Cron(fields.join(' '), { ...options, ...zone });
     return (ms) => cron.nextRun(new Date(ms))?.getTime();
   }
-  // The fields describe the wall clock, which is treated here as UTC.
-  const cron = new Cron(fields.join(' '), { ...options, timezone: 'UTC' });
+  // The fields describe the wall clock, which is treated here as UTC: by its offset, because its name loads the zones of
+  // `Intl`, see below.
+  const cron = new Cron(fields.join(' '), { ...options, utcOffset: 0 });
   const zone = createTimeZone(timeZone);
   return (ms) => {
     let wall = cron.nextRun(new Date(ms + zone.offsetMs(ms)))?.getTime();
