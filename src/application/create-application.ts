@@ -337,7 +337,9 @@ export function createApplication(
     try {
       const selected = await select(await listAll(outside, signal), { ...request, runId }, signal);
       const isDryRun = request.asScheduled === true;
-      const judged = await judge(selected, { runId, applyCooldown: false, isDryRun, part: request.part }, signal);
+      const oneFirst = request.trigger === 'start';
+      const order = { runId, applyCooldown: false, oneFirst, isDryRun, part: request.part };
+      const judged = await judge(selected, order, signal);
       const report = isDryRun ? { ...judged, containers: judged.asScheduled } : judged;
       run.endCheck(report.containers);
       const isStale = report.containers.some(({ status }) => status === 'stale');

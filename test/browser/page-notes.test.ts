@@ -62,7 +62,7 @@ describeInBrowser('release notes on the page', () => {
     await page.locator('#live[data-state="live"]').waitFor();
     await stage.service.ask('/v1/check', { method: 'POST' });
     await row(page, 'traefik').locator('.badge.breaking').waitFor();
-    await row(page, 'traefik').getByText('Breaking changes wait for your approval').waitFor();
+    await row(page, 'traefik').getByText('Waits for your approval: breaking changes').waitFor();
     expect(await row(page, 'vaultwarden').locator('.badge.breaking').count()).toBe(0);
     await row(page, 'vaultwarden').getByText('Update ready').waitFor();
     await row(page, 'immich-server').getByText('Waits for its release notes').waitFor();

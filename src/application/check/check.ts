@@ -134,7 +134,7 @@ export function createJudge(
     const byContainer = new Map<WatchedContainer, Concluded>();
     const find = createCandidateFinder(outside.registry, clock);
     const limit = settings.checkConcurrency;
-    const options = { outside, images, tags, cooldownClock, find, limit, signal };
+    const options = { outside, images, tags, cooldownClock, find, limit, oneFirst: order.oneFirst, signal };
     await askRegistries(watched.flatMap(questionsAbout), options);
     tags.keep();
     for (const one of watched)

@@ -249,6 +249,8 @@ export type JudgeOrder = {
   readonly runId: string;
   /** False for a check, which reports every new version; true for an update, which holds young ones back. */
   readonly applyCooldown: boolean;
+  /** For the check of a start: each registry is asked about one image first, and about the others within its limit. */
+  readonly oneFirst?: boolean;
   /** Versions that failed in a container are not held back. */
   readonly retryFailed?: boolean;
   /** Windows hold nothing back. */

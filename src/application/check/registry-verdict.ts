@@ -35,6 +35,8 @@ export type Question = {
 type AskOptions = Omit<CandidateSearch, 'platformOf'> & {
   /** Number of references that are asked about at once. */
   readonly limit: number;
+  /** Asks each registry about one reference first, so that its limit is known before the rest. */
+  readonly oneFirst?: boolean | undefined;
 };
 
 /**
@@ -43,7 +45,7 @@ type AskOptions = Omit<CandidateSearch, 'platformOf'> & {
  * if a policy allows them. After an abort the other questions stay unsettled.
  */
 export async function askRegistries(questions: readonly Question[], options: AskOptions): Promise<void> {
-  const { outside, images, tags, cooldownClock, limit, signal } = options;
+  const { outside, images, tags, cooldownClock, limit, oneFirst = false, signal } = options;
   const { engine, registry, clock, log } = outside;
   const groups = new Map<string, Question[]>();
   for (const question of questions) addTo(groups, formatReference(question.subject.reference), question);
@@ -65,7 +67,24 @@ export async function askRegistries(questions: readonly Question[], options: Ask
     },
     (imageId) => imageId,
   );
-  await mapConcurrently([...groups.values()], limit, async (group) => {
+  const firsts = oneFirst ? references.toReversed() : [];
+  const isFirst = new Set(new Map(firsts.map((one) => [one.registry, formatReference(one)])).values());
+  await mapConcurrently(
+    groupsWhere((name) => isFirst.has(name)),
+    limit,
+    askAboutOne,
+  );
+  await mapConcurrently(
+    groupsWhere((name) => !isFirst.has(name)),
+    limit,
+    askAboutOne,
+  );
+
+  function groupsWhere(isMeant: (name: string) => boolean): readonly (readonly Question[])[] {
+    return [...groups].flatMap(([name, group]) => (isMeant(name) ? [group] : []));
+  }
+
+  async function askAboutOne(group: readonly Question[]): Promise<void> {
     const [first] = group;
     if (first === undefined || signal?.aborted) return;
     const { reference } = first.subject;
@@ -78,7 +97,7 @@ export async function askRegistries(questions: readonly Question[], options: Ask
       const verdict = await conclude(question, own, describe);
       if (verdict !== undefined) question.setVerdict(verdict);
     }
-  });
+  }
 
   /** The verdicts on the digest of the containers' own tag. Some are missing after an abort. */
   async function judgeOwnTag(reference: ImageReference, group: readonly Question[], describe: Describer) {

@@ -7,11 +7,15 @@ import { createContainerStore } from '../../../src/interfaces/dashboard/state/co
 import { readEvent, readStatus } from '../../../src/interfaces/dashboard/state/documents/status.ts';
 import { describeState } from '../../../src/interfaces/dashboard/state/display/describe-state.ts';
 import { words } from '../../../src/domain/text/words.ts';
+import type { UpdatePhase } from '../../../src/domain/run/session.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
 import { catalogue } from '../../lab/registry/catalogue.ts';
 import { followEvents } from '../../support/http/event-reader.ts';
 import { eventsToken } from '../../support/http/http-scene.ts';
 import { startReceiver } from '../../support/notify/receiver.ts';
+import { forgeCa, startFakeForge, type FakeForge } from '../../support/forge/fake-forge.ts';
+import { provideDataHelper } from '../../support/scene/data-app.ts';
+import { nodeMounts, socketProxyImage } from '../../support/scene/upkeep-in-a-container.ts';
 import { runUpkeep, startUpkeep } from '../../support/scene/run-upkeep.ts';
 import { effectsScene } from '../effects/scene.ts';
 
@@ -28,6 +32,9 @@ const states = {
   shut: [words.hold.window, 'held', 'window'],
   skips: [words.hold.skipped, 'held', 'skipped'],
   naps: [words.hold.snoozed, 'held', 'snoozed'],
+  breaks: [words.hold.approval, 'held', 'approval'],
+  unread: [words.hold.approval, 'held', 'approval'],
+  unseen: [words.hold.notes, 'held', 'notes'],
   plain: [words.hold.unsigned, 'held', 'unsigned'],
   watched: [words.hold['monitor-only'], 'held', 'monitor-only'],
   removes: [words.hold['not-replaceable'], 'held', 'not-replaceable'],
@@ -40,29 +47,54 @@ const states = {
 
 type Name = keyof typeof states;
 
+/** With the engine, if there are several, as on the page. */
+function nameOf({ name, engine }: Record<string, unknown>): string {
+  return typeof engine === 'string' && engine !== '' ? `${engine}/${String(name)}` : String(name);
+}
+
 describeInLab('every state', (lab) => {
   const { engine, registry } = lab;
   const { run, stale, push, image } = effectsScene(lab, 'every-state');
   let folder = '';
-  beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'every-state-'))));
+  let forge: FakeForge;
+  /** Variables of one test. */
+  let more: Readonly<Record<string, string>> = {};
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'every-state-'));
+    more = {};
+    const releases = [
+      { tag: 'v2', body: '## Breaking changes\n\n* The database moves to another folder' },
+      { tag: 'v1' },
+    ];
+    forge = await startFakeForge({ 'git.acme.example/acme/breaks': { releases } });
+    // An outage, which passes.
+    forge.misbehave = (_, path) => (path.includes('/acme/unseen') ? { status: 503 } : undefined);
+    writeFileSync(join(folder, 'ca.pem'), forgeCa);
+  });
   afterEach(async () => {
     await engine.clear();
+    await forge[Symbol.asyncDispose]();
     rmSync(folder, { recursive: true });
   });
 
   const env = () => ({
     UPKEEP_STATE_DIR: folder,
+    UPKEEP_REGISTRY_CA: join(folder, 'ca.pem'),
+    UPKEEP_RELEASE_NOTES_HOSTS: 'gitea=git.acme.example',
+    HTTPS_PROXY: forge.proxyUrl,
     DOCKER_HOST: `unix://${engine.socket}`,
     UPKEEP_HEALTH_WINDOW: '1s',
     UPKEEP_HTTP_API_ENDPOINTS: 'containers,metrics,update,events,dashboard',
     UPKEEP_HTTP_API_TOKEN: 'secret',
     UPKEEP_HTTP_API_RATE_LIMIT: '100000',
     UPKEEP_HTTP_API_EVENTS_TOKEN: eventsToken,
+    ...more,
   });
   const upkeep = async (...args: readonly string[]) => (await runUpkeep(args, { env: env() })).stdout;
 
-  async function serve() {
-    const service = startUpkeep(['run', '--http-api-host', '127.0.0.1', '--http-api-port', '18797'], { env: env() });
+  async function serve(...args: readonly string[]) {
+    const api = ['--http-api-host', '127.0.0.1', '--http-api-port', '18797'];
+    const service = startUpkeep(['run', ...api, ...args], { env: env() });
     const stop = async () => {
       service.child.kill('SIGTERM');
       await service.ended;
@@ -81,7 +113,8 @@ describeInLab('every state', (lab) => {
   /** The word on the page, and the values of the API. */
   async function told(): Promise<Readonly<Record<string, readonly unknown[]>>> {
     const document = await details();
-    const entries = new Map((document['containers'] as Record<string, unknown>[]).map((one) => [one['name'], one]));
+    const entries = new Map((document['containers'] as Record<string, unknown>[]).map((one) => [nameOf(one), one]));
+
     return Object.fromEntries(
       readDetails(document).map((one) => {
         const { verdict, hold } = entries.get(one.name) ?? {};
@@ -113,6 +146,11 @@ describeInLab('every state', (lab) => {
     await run('fine');
     for (const name of ['ready', 'back', 'skips', 'naps']) await stale(name);
     for (const name of ['bad', 'like', 'also']) await stale(name, { next: catalogue.crash });
+    for (const name of ['breaks', 'unseen']) {
+      const source = { 'upkeep.approve': 'breaking', 'upkeep.source': `https://git.acme.example/acme/${name}` };
+      await stale(name, labelled(source));
+    }
+    await stale('unread', labelled({ 'upkeep.approve': 'unread' }));
     await stale('asks', labelled({ 'upkeep.approve': 'true' }));
     const created = new Date().toISOString();
     await stale('young', {
@@ -170,9 +208,9 @@ describeInLab('every state', (lab) => {
       const again = await serve();
       const { naps: _, ...others } = onPage(names);
       await expect.poll(told, { timeout: 20_000 }).toEqual({ ...others, naps: [words.verdict.stale, 'stale'] });
-      await run('unseen');
-      await expect.poll(async () => (await told())['unseen']?.[0]).toBe(words.unchecked);
-      expect(wordsOf(await upkeep('containers'))['unseen']).toBe(words.unchecked);
+      await run('late');
+      await expect.poll(async () => (await told())['late']?.[0]).toBe(words.unchecked);
+      expect(wordsOf(await upkeep('containers'))['late']).toBe(words.unchecked);
 
       writeFileSync(join(folder, 'decisions.jsonl'), 'not a decision\n');
       const unreadable = [words.hold.unreadable, 'held', 'unreadable'];
@@ -208,6 +246,26 @@ describeInLab('every state', (lab) => {
     ['hasty', catalogue.crash, ['pulling', 'preparing', 'stopping', 'starting', 'checking health', 'rolling back']],
   ] as const)('while %s is updated the page has the word of each phase', async (name, next, phases) => {
     await stale(name, { next });
+    await hasPhases(name, phases);
+  });
+
+  test.each([
+    ['kept', catalogue['plain-v2'], ['stopping', 'saving data', 'starting', 'checking health', 'committing']],
+    [
+      'returned',
+      catalogue.crash,
+      ['stopping', 'saving data', 'starting', 'checking health', 'rolling back', 'restoring data', 'rolling back'],
+    ],
+  ] as const)('and while its data is copied: %s', async (name, next, phases) => {
+    const helper = await provideDataHelper(engine, registry.host, catalogue['data-helper']);
+    more = { UPKEEP_DATA_IMAGE: helper };
+    const config = { Labels: { 'upkeep.data': 'volumes' }, HostConfig: { Binds: ['kept:/data'] } };
+    await stale(name, { next, config });
+    await hasPhases(name, ['pulling', 'preparing', ...phases]);
+  });
+
+  /** Updates the container, and expects these words on the page in their order. */
+  async function hasPhases(name: string, phases: readonly UpdatePhase[]): Promise<void> {
     await serve();
     const url = 'http://127.0.0.1:18797';
     await expect.poll(async () => (await told())[name]?.[1], { timeout: 30_000 }).toBe('stale');
@@ -236,5 +294,57 @@ describeInLab('every state', (lab) => {
     expect(seen.filter((word) => word !== words.phase.waiting)).toEqual(
       phases.map((phase) => expect.stringContaining(words.phase[phase])),
     );
+  }
+
+  test('the proxy that Upkeep reaches the engine through has one word, also after an update of all', async () => {
+    more = { DOCKER_HOST: 'tcp://127.0.0.1:12379' };
+    const binds = [...nodeMounts, `${engine.socket}:/var/run/docker.sock`];
+    const ports = { '2375/tcp': [{ HostIp: '127.0.0.1', HostPort: '12379' }] };
+    await stale('door', {
+      old: socketProxyImage('v1'),
+      next: socketProxyImage('v2'),
+      config: { HostConfig: { Binds: binds, PortBindings: ports } },
+    });
+    const ownWay = [words.hold['own-way'], 'held', 'own-way'];
+    const service = await serve();
+    const saysSo = async () => {
+      await expect.poll(async () => (await told())['door'], { timeout: 30_000 }).toEqual(ownWay);
+      for (const command of ['check', 'containers'])
+        expect(wordsOf(await upkeep(command))['door'], command).toBe(words.hold['own-way']);
+    };
+    await saysSo();
+    await upkeep('update');
+    await saysSo();
+    await service.stop();
+    await serve();
+    await saysSo();
+  });
+
+  test('an engine of a later wave has one word, until the earlier one runs the version', async () => {
+    const second = await lab.startEngine({ name: 'every-state-second' });
+    onTestFinished(() => second.remove());
+    more = { UPKEEP_WAVES: 'first, 100%', UPKEEP_WAVE_PAUSE: '1h' };
+    const hosts = ['--host', `first=unix://${engine.socket}`, '--host', `second=unix://${second.socket}`];
+    await push('web', catalogue['plain-v1']);
+    for (const one of [engine, second]) {
+      await one.pull(image('web'));
+      await one.run('web', image('web'), { StopTimeout: 1 });
+    }
+    await push('web', catalogue['plain-v2']);
+    const saysSo = async (first: string) => {
+      await expect
+        .poll(told, { timeout: 30_000 })
+        .toEqual({ 'first/web': [words.verdict[first === 'stale' ? 'stale' : 'fresh'], first], 'second/web': wave });
+      for (const command of ['check', 'containers'])
+        expect(await upkeep(command, ...hosts), command).toMatch(new RegExp(`second/web +${words.hold.wave}`));
+    };
+    const wave = [words.hold.wave, 'held', 'wave'];
+    const service = await serve(...hosts);
+    await saysSo('stale');
+    await upkeep('update', ...hosts);
+    await saysSo('fresh');
+    await service.stop();
+    await serve(...hosts);
+    await saysSo('fresh');
   });
 });

@@ -231,7 +231,7 @@ function approval(one: WatchedContainer, nowMs: number): DescribedState {
     tone: 'ready',
     group: 'ready',
     icon: 'ask',
-    word: one.holdBecause === 'breaking' ? 'Breaking changes wait for your approval' : capitalized(words.hold.approval),
+    word: capitalized(words.hold.approval) + (one.holdBecause === 'breaking' ? ': breaking changes' : ''),
     ...aside,
     action: 'approve',
   };
