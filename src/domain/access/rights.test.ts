@@ -72,7 +72,7 @@ test('each role has the rights of those before it', () => {
 describe('a person', () => {
   const lists = {
     viewer: ['@example.com', 'group:family'],
-    operator: ['otto', 'Anna@Example.com'],
+    operator: ['otto', 'Anna@Example.com', 'mark@acme.test', '@kind.test'],
     admin: ['group:the admins'],
   };
   const person = (given: Partial<Person>): Person => ({ name: 'x', groups: [], from: 'issuer', ...given });
@@ -82,6 +82,10 @@ describe('a person', () => {
     ['not by a sub-domain', person({ email: 'eve@a.example.com' }), undefined],
     ['not by an address in a name', person({ email: 'eve@example.com@evil.test' }), undefined],
     ['by the address, with the highest role', person({ email: 'anna@example.com' }), 'operator'],
+    ['by the address in other letters', person({ email: 'MARK@ACME.TEST' }), 'operator'],
+    // The Kelvin sign becomes a k in lower case: another person may own that address.
+    ['not by an address that only lower case makes alike', person({ email: 'mar\u212A@acme.test' }), undefined],
+    ['nor by such a domain', person({ email: 'eve@\u212Aind.test' }), undefined],
     ['by a group', person({ groups: ['the admins', 'family'] }), 'admin'],
     ['not by part of a group', person({ groups: ['admins', 'fam'] }), undefined],
     ['by the name in a header', person({ name: 'otto', from: 'header' }), 'operator'],

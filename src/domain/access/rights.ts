@@ -150,9 +150,14 @@ export function rightsOfPerson(person: Person, lists: PeopleLists): Rights | und
 function isListed({ name, email, groups, from }: Person, entry: string): boolean {
   if (entry.startsWith(groupPrefix)) return groups.includes(entry.slice(groupPrefix.length));
   if (!entry.includes('@')) return from === 'header' && name === entry;
-  const address = (email ?? '').toLowerCase();
-  const wanted = entry.toLowerCase();
+  const address = inSmallLetters(email ?? '');
+  const wanted = inSmallLetters(entry);
   return wanted.startsWith('@') ? address.lastIndexOf('@') > 0 && address.endsWith(wanted) : address === wanted;
+}
+
+/** Only A to Z: in lower case the Kelvin sign would be a `k`, and the address that of another person. */
+function inSmallLetters(text: string): string {
+  return text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
 const groupPrefix = 'group:';
