@@ -332,12 +332,10 @@ describeInLab('every state', (lab) => {
     }
     await push('web', catalogue['plain-v2']);
     const saysSo = async (first: string) => {
-      await expect
-        .poll(told, { timeout: 30_000 })
-        .toEqual({
-          'first/web': [expect.stringMatching(first === 'stale' ? words.verdict.stale : /^updated /), first],
-          'second/web': wave,
-        });
+      await expect.poll(told, { timeout: 30_000 }).toEqual({
+        'first/web': [expect.stringMatching(first === 'stale' ? words.verdict.stale : /^updated /), first],
+        'second/web': wave,
+      });
       for (const command of ['check', 'containers'])
         expect(await upkeep(command, ...hosts), command).toMatch(new RegExp(`second/web +${words.hold.wave}`));
     };
