@@ -317,9 +317,9 @@ export async function runCommand(
   const tail = output.slice(-maxOutput);
 
   const over = new AbortController();
-  const patience = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]);
+  const stopped = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]);
   const later = async (ms: number, outcome: CommandOutcome): Promise<CommandOutcome> => {
-    await world.clock.sleep(ms, patience);
+    await world.clock.sleep(ms, stopped);
     return outcome;
   };
   const ends: Promise<CommandOutcome>[] = [

@@ -15,7 +15,7 @@ export type RegistryRequest = {
   readonly headers: Readonly<Record<string, string>>;
   readonly maxBytes: number;
   /** Replaces the endpoint's bounds of retries. */
-  readonly patience?: RetryBounds;
+  readonly retryBounds?: RetryBounds;
   /**
    * Returns a refusal instead of throwing it, because the caller has an alternative. The refusal of a login is still
    * thrown.
@@ -132,13 +132,20 @@ export function createClient(options: ClientOptions): Client {
     const { prefix, repository } = place;
     const login = () => credentials.findOwn(registryOfKey(url.host), repository);
     const scheme = isSecure ? 'https' : undefined;
-    const behind = { host: url.host, prefix, scheme, patience: endpoint.patience, login, isBehind: true } as const;
+    const behind = {
+      host: url.host,
+      prefix,
+      scheme,
+      retryBounds: endpoint.retryBounds,
+      login,
+      isBehind: true,
+    } as const;
     return { endpoint: behind, ask: { ...ask, repository }, url };
   }
 
   function send(context: RequestContext, authorization: Authorization | undefined): Promise<WireAnswer> {
     const { host, endpoint, ask, signal } = context;
-    const { method, maxBytes, repository, path, patience = endpoint.patience } = ask;
+    const { method, maxBytes, repository, path, retryBounds = endpoint.retryBounds } = ask;
     const place = `${endpoint.host}${endpoint.prefix}/v2/${repository}/${path}`;
     const sendIn: SendInScheme = async (scheme) => {
       const isSent =
@@ -146,7 +153,7 @@ export function createClient(options: ClientOptions): Client {
       const headers = isSent ? { ...ask.headers, authorization: authorization.header } : ask.headers;
       return exchange({ method, url: urlOf(scheme, place), headers, maxBytes }, signal);
     };
-    return host.throttle(() => inItsScheme(context, sendIn), patience, signal);
+    return host.throttle(() => inItsScheme(context, sendIn), retryBounds, signal);
   }
 
   /** True over https, for a mirror that is configured with `http:`, and by `maySendPlainLogin`. */

@@ -198,7 +198,7 @@ export type Endpoint = {
   readonly prefix: string;
   /** Undefined: https, or the scheme in which an insecure registry answers. */
   readonly scheme: Scheme | undefined;
-  readonly patience: RetryBounds;
+  readonly retryBounds: RetryBounds;
   readonly login: () => Promise<Login>;
   /** The target of another registry's redirect. */
   readonly isBehind?: true;
@@ -231,7 +231,7 @@ export function createEndpoints({ clock, log, credentials, hubMirrors }: Endpoin
       host: isHub ? hubHost : registry.toLowerCase(),
       prefix: '',
       scheme: undefined,
-      patience: usualRetries,
+      retryBounds: usualRetries,
       login: () => credentials.find(registry.toLowerCase(), repository),
     };
     return isHub ? [...(await mirrors(signal)), origin] : [origin];
@@ -242,7 +242,7 @@ export function createEndpoints({ clock, log, credentials, hubMirrors }: Endpoin
     const scheme = schemes[url?.protocol ?? ''];
     if (url === undefined || scheme === undefined) return [];
     const prefix = url.pathname.replace(/\/+$/, '');
-    return [{ host: url.host, prefix, scheme, patience: noRetries, login: () => credentials.findOwn(url.host) }];
+    return [{ host: url.host, prefix, scheme, retryBounds: noRetries, login: () => credentials.findOwn(url.host) }];
   }
 }
 

@@ -209,8 +209,8 @@ export async function resolveTag(
   const reported = head.status === 200 ? digestHeader(head) : undefined;
   if (reported !== undefined) return { digest: reported, etag: etagOf(head) };
   // After a 500 the HEAD request has used the retries.
-  const patience = head.status >= 500 ? { patience: noRetries } : {};
-  const answer = await client(endpoint, { ...ask, ...patience, method: 'GET', headers: accept }, signal);
+  const retryBounds = head.status >= 500 ? { retryBounds: noRetries } : {};
+  const answer = await client(endpoint, { ...ask, ...retryBounds, method: 'GET', headers: accept }, signal);
   requireFound(answer, 'it has no such tag');
   const digest = digestHeader(answer) ?? digestOf(answer.body);
   readManifest(answer, digest);

@@ -26,7 +26,7 @@ export const noRetries: RetryBounds = { faults: 0, refusals: 0, budgetMs: 0 };
  */
 export type Throttle = (
   work: () => Promise<WireAnswer>,
-  patience: RetryBounds,
+  retryBounds: RetryBounds,
   signal?: AbortSignal,
 ) => Promise<WireAnswer>;
 
@@ -53,8 +53,8 @@ export function createThrottle({ host, clock, random, maxInFlight }: ThrottleOpt
   let answeredAtMs = -Infinity;
   let reported = { remaining: Infinity, atMs: -Infinity };
 
-  return async function run(work, patience, signal) {
-    const retries = { ...patience, beganAtMs: clock.monotonicMs() };
+  return async function run(work, retryBounds, signal) {
+    const retries = { ...retryBounds, beganAtMs: clock.monotonicMs() };
     for (;;) {
       if (pauses.leftMs() > 0) await waitForPause(retries, signal);
       const outcome = await slots.use(() => attempt(work, retries), signal);

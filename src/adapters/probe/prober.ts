@@ -13,9 +13,11 @@ export function createProber(): Prober {
       signal?.throwIfAborted();
       if (isIP(question.address) === 0) return noAnswerBecause('its address is not an IP address');
       const deadline = AbortSignal.timeout(Math.ceil(question.timeoutMs));
-      const patience = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
+      const signalOrDeadline = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
       try {
-        return await (question.path === undefined ? askTcp(question, patience) : askHttp(question, patience));
+        return await (question.path === undefined
+          ? askTcp(question, signalOrDeadline)
+          : askHttp(question, signalOrDeadline));
       } catch (error) {
         signal?.throwIfAborted();
         return noAnswerBecause(deadline.aborted ? noAnswer : describeSocketError(error));

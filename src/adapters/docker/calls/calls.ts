@@ -40,8 +40,8 @@ export async function get(
   { doing, path, query = {}, signal }: Read,
   send = client.send,
 ): Promise<EngineResponse['body'] | undefined> {
-  const patience = { for: 'whole', ms: client.deadlines.readMs } as const;
-  const ask = () => send({ method: 'GET', path, query, socket: 'shared', patience, signal });
+  const timeLimit = { for: 'whole', ms: client.deadlines.readMs } as const;
+  const ask = () => send({ method: 'GET', path, query, socket: 'shared', timeLimit, signal });
   let reply = await ask();
   if (reply.kind === 'error' && errorPatterns.processEnded.test(reply.message)) reply = await ask();
   if (reply.kind === 'ok') return reply.body;
@@ -77,8 +77,8 @@ export async function readInspected(client: Client, request: Read): Promise<Json
  * https://docs.docker.com/reference/api/engine/version/v1.51/#tag/System/operation/SystemPing
  */
 export async function ping(client: Client, signal?: AbortSignal): Promise<void> {
-  const patience = { for: 'whole', ms: client.deadlines.readMs } as const;
-  const call = { method: 'GET', socket: 'own', patience, signal } as const;
+  const timeLimit = { for: 'whole', ms: client.deadlines.readMs } as const;
+  const call = { method: 'GET', socket: 'own', timeLimit, signal } as const;
   let reply = await client.sendUnversioned({ ...call, path: '/_ping' });
   if (reply.kind === 'error' && reply.isForbidden) {
     const filters = JSON.stringify({ id: ['0'.repeat(64)] });
@@ -152,8 +152,8 @@ export async function outcomeOf<Outcome>(client: Client, send: () => Promise<Out
 
 async function sendChange(client: Client, request: Change): Promise<ChangeAnswer> {
   const { method = 'POST', path, query = {}, body, deadlineMs = client.deadlines.changeMs } = request;
-  const patience = { for: 'whole', ms: deadlineMs } as const;
-  const reply = await client.send({ method, path, query, body, socket: 'change', patience });
+  const timeLimit = { for: 'whole', ms: deadlineMs } as const;
+  const reply = await client.send({ method, path, query, body, socket: 'change', timeLimit });
   if (reply.kind === 'error') return isNotFound(reply) && request.absentIsNoop ? { kind: 'noop' } : errorOutcome(reply);
   const answer = await readAnswer(reply.body);
   return reply.status === 304 ? { kind: 'noop' } : { kind: 'done', answer };
@@ -305,8 +305,8 @@ function pullsThrough(info: JsonObject): Pick<EngineInfo, 'proxies' | 'dataFolde
  */
 async function readInfo(client: Client, signal: AbortSignal | undefined): Promise<JsonObject> {
   const doing = 'ask the engine about itself';
-  const patience = { for: 'whole', ms: client.deadlines.readMs } as const;
-  const reply = await client.send({ method: 'GET', path: '/info', socket: 'shared', patience, signal });
+  const timeLimit = { for: 'whole', ms: client.deadlines.readMs } as const;
+  const reply = await client.send({ method: 'GET', path: '/info', socket: 'shared', timeLimit, signal });
   if (reply.kind === 'ok') return fields(await readJson(reply.body, maxAnswerBytes, doing));
   const { architecture } = await client.version(signal);
   if (!reply.isForbidden || architecture === '') throw refusal(doing, reply);
@@ -406,8 +406,8 @@ function unlessDenied(error: unknown): undefined {
 }
 
 async function isForbidden({ deadlines }: Client, send: Client['send'], trial: ReturnType<Trial>): Promise<boolean> {
-  const patience = { for: 'whole', ms: deadlines.readMs } as const;
-  const reply = await send({ ...trial, socket: 'shared', patience });
+  const timeLimit = { for: 'whole', ms: deadlines.readMs } as const;
+  const reply = await send({ ...trial, socket: 'shared', timeLimit });
   if (reply.kind === 'error') return reply.isForbidden;
   await readAnswer(reply.body);
   return false;

@@ -234,7 +234,7 @@ export async function waitUntilStopped(
       path: `${containerPath(id)}/wait`,
       query: { condition: 'not-running' },
       socket: 'own',
-      patience: { for: 'whole', ms: timeoutMs },
+      timeLimit: { for: 'whole', ms: timeoutMs },
       signal,
     });
     if (reply.kind === 'ok') return isJsonObject(await readJson(reply.body, maxAnswerBytes));

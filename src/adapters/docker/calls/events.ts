@@ -67,7 +67,7 @@ async function* oneStream(
     path: '/events',
     query: { since, filters: JSON.stringify({ type: kinds }) },
     socket: 'events',
-    patience: { for: 'head', ms: client.deadlines.readMs },
+    timeLimit: { for: 'head', ms: client.deadlines.readMs },
     signal,
   });
   if (reply.kind === 'error') throw refusal('listen to events', reply);
@@ -143,7 +143,7 @@ async function* eventsBetween(
     path: '/events',
     query: { since: seconds(sinceMs), until: seconds(untilMs), filters: JSON.stringify(filters) },
     socket: 'own',
-    patience: { for: 'whole', ms: aheadMs + client.deadlines.readMs },
+    timeLimit: { for: 'whole', ms: aheadMs + client.deadlines.readMs },
   });
   if (reply.kind === 'error') throw refusal('ask for events', reply);
   for await (const line of jsonLines(reply.body)) {

@@ -46,7 +46,7 @@ async function startAndFollow(
       path: `${execPath(execId)}/start`,
       body: { Detach: false, Tty: false },
       socket: 'own',
-      patience: { for: 'head', ms: client.deadlines.changeMs },
+      timeLimit: { for: 'head', ms: client.deadlines.changeMs },
       signal: following,
     });
     if (reply.kind === 'error') return errorOutcome(reply);
@@ -129,7 +129,7 @@ export async function containerLogs(
     path: `${path}/logs`,
     query: { stdout: '1', stderr: '1', tail: String(tail) },
     socket: 'own',
-    patience: { for: 'whole', ms: client.deadlines.readMs },
+    timeLimit: { for: 'whole', ms: client.deadlines.readMs },
     signal,
   });
   if (reply.kind === 'error') throw refusal(doing, reply);

@@ -27,8 +27,8 @@ export async function containerChanges(
   const doing = `list the changed files of the container ${quoted(id)}`;
   const path = `${containerPath(id)}/changes`;
   // Some storage drivers compare all files.
-  const patience = { for: 'whole', ms: client.deadlines.changeMs } as const;
-  const reply = await client.send({ method: 'GET', path, socket: 'own', patience, signal });
+  const timeLimit = { for: 'whole', ms: client.deadlines.changeMs } as const;
+  const reply = await client.send({ method: 'GET', path, socket: 'own', timeLimit, signal });
   if (reply.kind === 'error') {
     // Podman: 500 "… not found: layer not known".
     if (isNotFound(reply) || /\bnot found: layer not known$/.test(reply.message)) return 'absent';
@@ -102,9 +102,9 @@ export async function readFiles(
  */
 export function writeFiles(client: Client, id: string, folder: string, archive: Uint8Array): Promise<CallOutcome> {
   return outcomeOf<CallOutcome>(client, async () => {
-    const patience = { for: 'whole', ms: client.deadlines.changeMs } as const;
+    const timeLimit = { for: 'whole', ms: client.deadlines.changeMs } as const;
     const to = { path: `${containerPath(id)}/archive`, query: { path: folder } };
-    const reply = await client.send({ method: 'PUT', ...to, archive, socket: 'own', patience });
+    const reply = await client.send({ method: 'PUT', ...to, archive, socket: 'own', timeLimit });
     if (reply.kind === 'error') return errorOutcome(reply);
     await readAnswer(reply.body);
     return { kind: 'done' };
@@ -120,9 +120,9 @@ function askForArchive(
   path: string,
   signal?: AbortSignal,
 ): Promise<Reply> {
-  const patience = { for: 'silence', ms: client.deadlines.readMs } as const;
+  const timeLimit = { for: 'silence', ms: client.deadlines.readMs } as const;
   const socket = method === 'HEAD' ? 'shared' : 'own';
-  return client.send({ method, path: `${containerPath(id)}/archive`, query: { path }, socket, patience, signal });
+  return client.send({ method, path: `${containerPath(id)}/archive`, query: { path }, socket, timeLimit, signal });
 }
 
 /** A HEAD has no body, so only its headers show that the engine has answered. */

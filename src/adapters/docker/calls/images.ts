@@ -174,7 +174,7 @@ export async function pullImage(client: Client, request: PullRequest, signal?: A
       query: pullQuery(request),
       ...(credentials && { headers: { 'x-registry-auth': encodeCredentials(credentials) } }),
       socket: 'change',
-      patience: { for: 'silence', ms: request.idleTimeoutMs ?? client.deadlines.pullSilenceMs },
+      timeLimit: { for: 'silence', ms: request.idleTimeoutMs ?? client.deadlines.pullSilenceMs },
       signal,
     });
     if (reply.kind === 'error' && reply.isForbidden && !reply.fromEngine)

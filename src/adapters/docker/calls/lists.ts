@@ -35,8 +35,8 @@ export async function readList(
   { thing, path, query = {}, signal }: ListRead,
 ): Promise<readonly unknown[]> {
   const doing = `list ${thing}s`;
-  const patience = { for: 'whole', ms: client.deadlines.readMs } as const;
-  const reply = await client.send({ method: 'GET', path, query, socket: 'shared', patience, signal });
+  const timeLimit = { for: 'whole', ms: client.deadlines.readMs } as const;
+  const reply = await client.send({ method: 'GET', path, query, socket: 'shared', timeLimit, signal });
   if (reply.kind === 'error') throw refusal(doing, reply);
   const [beginning, rest] = await readFirstCharacter(reply.body);
   if (beginning !== '[') {

@@ -373,8 +373,8 @@ export async function withHealth(
 export async function probeHealth(client: Client, id: string): Promise<void> {
   if (capabilitiesOf(await client.version()).healthProbes) return;
   const path = `/libpod/containers/${pathSegment(id)}/healthcheck`;
-  const patience = { for: 'whole', ms: client.deadlines.changeMs } as const;
-  const reply = await client.send({ method: 'GET', path, socket: 'own', patience });
+  const timeLimit = { for: 'whole', ms: client.deadlines.changeMs } as const;
+  const reply = await client.send({ method: 'GET', path, socket: 'own', timeLimit });
   if (reply.kind === 'ok') await readAnswer(reply.body);
   // 409: the container does not run, which the next inspection shows.
   else if (reply.status !== 409 && !isNotFound(reply)) throw refusal('run a health check', reply);

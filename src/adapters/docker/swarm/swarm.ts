@@ -84,7 +84,7 @@ function post(client: Client, { id, version }: SwarmService, { query, ...call }:
       path: `${servicePath(id)}/update`,
       query: { version, ...query },
       socket: 'own',
-      patience: { for: 'whole', ms: client.deadlines.changeMs },
+      timeLimit: { for: 'whole', ms: client.deadlines.changeMs },
       ...call,
     });
     if (reply.kind === 'ok') {

@@ -54,7 +54,7 @@ type ClientOptions = {
 
 export function createClient({ connection, clock, deadlines, pinnedVersion, warn }: ClientOptions): Client {
   const host = connection.address.text;
-  const briefly = { socket: 'own', patience: { for: 'whole', ms: deadlines.readMs } } as const;
+  const briefly = { socket: 'own', timeLimit: { for: 'whole', ms: deadlines.readMs } } as const;
   const negotiation = createNegotiation(askVersion);
   const warned = new Set<string>();
   let pinned = pinnedVersion;

@@ -9,7 +9,7 @@ const request: EngineRequest = {
   method: 'GET',
   path: '/v1.51/x',
   socket: 'shared',
-  patience: { for: 'whole', ms: 1_000 },
+  timeLimit: { for: 'whole', ms: 1_000 },
 };
 
 /** A connection that counts its released sockets. */

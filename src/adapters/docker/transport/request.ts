@@ -16,7 +16,7 @@ export type EngineRequest = {
   readonly archive?: Uint8Array | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly socket: SocketKind;
-  readonly patience: TimeLimit;
+  readonly timeLimit: TimeLimit;
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -36,16 +36,16 @@ export async function sendRequest(
   clock: Clock,
   request: EngineRequest,
 ): Promise<EngineResponse> {
-  const { socket, patience, signal } = request;
-  const endTurn = connection.takeTurn && (await connection.takeTurn({ socket, ms: patience.ms, signal }));
+  const { socket, timeLimit, signal } = request;
+  const endTurn = connection.takeTurn && (await connection.takeTurn({ socket, ms: timeLimit.ms, signal }));
   const exchange = startExchange(connection, clock, request, endTurn);
   try {
     const response = await exchange.response;
-    if (request.patience.for === 'head') exchange.deadline.end();
+    if (request.timeLimit.for === 'head') exchange.deadline.end();
     return {
       status: response.statusCode ?? 0,
       headers: response.headers,
-      body: readBody(response, exchange, request.patience),
+      body: readBody(response, exchange, request.timeLimit),
     };
   } catch (error) {
     exchange.end();
@@ -56,12 +56,12 @@ export async function sendRequest(
 async function* readBody(
   response: IncomingMessage,
   exchange: Exchange,
-  patience: TimeLimit,
+  timeLimit: TimeLimit,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     const chunks: AsyncIterable<Uint8Array> = response;
     for await (const chunk of chunks) {
-      if (patience.for === 'silence') exchange.deadline.extend();
+      if (timeLimit.for === 'silence') exchange.deadline.extend();
       yield chunk;
     }
   } catch (error) {
@@ -85,7 +85,7 @@ function startExchange(
   request: EngineRequest,
   endTurn: () => void = () => undefined,
 ): Exchange {
-  const { signal, patience } = request;
+  const { signal, timeLimit } = request;
   if (signal?.aborted || connection.closed()) {
     endTurn();
     signal?.throwIfAborted();
@@ -104,7 +104,7 @@ function startExchange(
     socket: request.socket,
   };
   const { message, ended } = connection.request(head, breakOff);
-  const deadline = startDeadline(clock, patience.ms, breakOff);
+  const deadline = startDeadline(clock, timeLimit.ms, breakOff);
   const wasSent = watchSocket(message);
   let answered = false;
   let giveUp: (error: Error) => void = () => undefined;
@@ -138,7 +138,7 @@ function startExchange(
     failure(error) {
       if (signal?.aborted) return signal.reason as unknown;
       const state = { host: connection.address.text, sent: wasSent(), cause: error };
-      if (deadline.passed()) return new EngineFailure(timedOut(patience), state);
+      if (deadline.passed()) return new EngineFailure(timedOut(timeLimit), state);
       if (connection.closed()) return new EngineFailure(closed, state);
       const stale = message.reusedSocket && !answered;
       const sent = state.sent && !(stale && connection.wasUnread(error));
@@ -157,11 +157,11 @@ function watchSocket(message: ClientRequest): () => boolean {
   return () => sent;
 }
 
-function timedOut(patience: TimeLimit): Explained {
-  const what = patience.for === 'silence' ? 'it sent nothing' : 'it has not answered';
+function timedOut(timeLimit: TimeLimit): Explained {
+  const what = timeLimit.for === 'silence' ? 'it sent nothing' : 'it has not answered';
   return {
     code: 'timeout',
-    why: `${what} for ${formatDuration(patience.ms)}`,
+    why: `${what} for ${formatDuration(timeLimit.ms)}`,
     remedy: 'Check the load and the log of the engine',
   };
 }
