@@ -3,8 +3,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startScriptedEngine, type ScriptedEngine } from '../support/engine/scripted-engine.ts';
+import { apiToken, ask } from '../support/http/http-scene.ts';
+import { cpuMsOf } from '../support/scene/process-use.ts';
+import { startUpkeep } from '../support/scene/run-upkeep.ts';
+import { imageNode } from './rig/image-node.ts';
 import { median, reportRatio } from './rig/ratios.ts';
 
 /**
@@ -87,6 +91,52 @@ test.each([
     times.push(time);
   }
   reportRatio(what, median(times), median(floors), aim);
+});
+
+test('processor time as in the image: until ready, and for the first check of fifty images', async () => {
+  const repository = `127.0.0.1:${(registry.address() as AddressInfo).port}/bench/many`;
+  const numbers = Array.from({ length: 50 }, (_, number) => number.toString(16).padStart(2, '0'));
+  const images = numbers.map((number) => ({
+    Id: `sha256:${number.repeat(32)}`,
+    RepoTags: [`${repository}${number}:stable`],
+    RepoDigests: [`${repository}${number}@${digest}`],
+    Created: 0,
+    Labels: {},
+  }));
+  const containers = images.map(({ Id, RepoTags: [Image] }, place) => ({
+    Id: numbers[place]?.repeat(32),
+    Names: [`/web${place}`],
+    Image,
+    ImageID: Id,
+    Labels: {},
+    State: 'running',
+    Created: 0,
+  }));
+  const many = await startScriptedEngine({
+    script: {
+      'GET /info': { Name: 'bench', OSType: 'linux', Architecture: 'x86_64', RegistryConfig: {} },
+      'GET /containers/json': containers,
+      'GET /images/json': images,
+    },
+  });
+  onTestFinished(() => many.close());
+  const inImage = imageNode();
+  const [ready, first]: [number[], number[]] = [[], []];
+  for (let run = 0; run < runs; run += 1) {
+    const api = ['--http-api-endpoints', 'health,check', '--http-api-port', '0', '--http-api-token', apiToken];
+    const service = startUpkeep(['run', ...api], { socket: many.socketPath, ...inImage });
+    await service.seen('50 containers watched');
+    ready.push(cpuMsOf(service));
+    const url = /"address":"([^"]+)"/.exec(service.output())?.[1] ?? '';
+    const before = cpuMsOf(service);
+    const { status, text } = await ask(url, '/v1/check', { method: 'POST' });
+    expect(status, text).toBe(200);
+    first.push(cpuMsOf(service) - before);
+    service.child.kill('SIGTERM');
+    await service.ended;
+  }
+  console.log(`until the service is ready: ${median(ready)} ms of CPU (aim 200)`);
+  console.log(`the first check of fifty images: ${median(first)} ms of CPU (aim 150)`);
 });
 
 async function timed(args: readonly string[], expected = ''): Promise<number> {
