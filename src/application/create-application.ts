@@ -5,7 +5,7 @@ import type { DecisionRecord } from '../domain/decision/decisions.ts';
 import type { SeenTag } from '../domain/check/known-versions.ts';
 import type { SharedRecords, Outside, Clock, Log } from '../domain/outside/outside.ts';
 import type { ServiceSettings } from '../domain/settings/effective-settings.ts';
-import { plainName } from '../domain/transaction/transaction-names.ts';
+import { parseKeptName, plainName } from '../domain/transaction/transaction-names.ts';
 import type { EngineApplication, PlanRequest } from './application.ts';
 import {
   awaitDoorHelper,
@@ -159,7 +159,12 @@ export function createApplication(
   const usability = createUsability(outside);
   const naming = <Result>(work: () => Promise<Result>) => namingForbidden(outside, work);
   const rollBack = createRollback({ outside, settings, plan: planner, lock, composeKeeper });
-  const repairLoop = createRepairLoop({ ...outside, repair: (signal) => recover(signal, { isAgain: true }) });
+  const hasLeftovers = () => {
+    const { containers = [] } = engineCache.listing() ?? {};
+    return permissions.hindersRemovals() && containers.some(({ name }) => parseKeptName(name) !== undefined);
+  };
+  const repair = (signal: AbortSignal) => recover(signal, { isAgain: true });
+  const repairLoop = createRepairLoop({ ...outside, repair, hasLeftovers });
   subscribe(repairLoop.onEvent);
   let abandoned: ReadonlySet<string> = new Set();
 
@@ -248,6 +253,7 @@ export function createApplication(
     const names = inventory().unfinished.flatMap(({ name, isAbandoned }) => (isAbandoned ? [name] : []));
     if (names.some((name) => !abandoned.has(name))) repairLoop.begin();
     abandoned = new Set(names);
+    repairLoop.noteLeftovers();
   }
 
   /** Reads what other processes have found and people have decided there. Returns whether a result has changed. */
@@ -397,6 +403,8 @@ function countRepairs(): { readonly begin: () => () => void; readonly areUnderWa
 type RepairLoop = {
   /** There is something to repair. */
   readonly begin: () => void;
+  /** `hasLeftovers` may have changed. */
+  readonly noteLeftovers: () => void;
   /** Notices an update that could neither be finished nor undone. */
   readonly onEvent: (event: ServiceEvent) => void;
   /** Repairs until the signal aborts. Sleeps while there is nothing to repair. Never throws. */
@@ -407,14 +415,17 @@ type RepairParts = {
   readonly clock: Pick<Clock, 'sleep'>;
   readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
   readonly repair: (signal: AbortSignal) => Promise<Pick<RecoveryReport, 'transactions'>>;
+  /** Whether there are containers that a repair removes as soon as a proxy permits it. */
+  readonly hasLeftovers: () => boolean;
 };
 
 /**
  * The next run of a service may be a day away, and a container may be down until then. So a service tries again by
  * itself: first after seconds, then less and less often, but once a minute at least, until everything is repaired.
  */
-function createRepairLoop({ clock, log, repair }: RepairParts): RepairLoop {
+function createRepairLoop({ clock, log, repair, hasLeftovers }: RepairParts): RepairLoop {
   let isPending = false;
+  let hadLeftovers = false;
   let wake = () => {};
 
   function begin(): void {
@@ -424,33 +435,42 @@ function createRepairLoop({ clock, log, repair }: RepairParts): RepairLoop {
 
   async function untilPending(signal: AbortSignal): Promise<void> {
     if (isPending || signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      wake = resolve;
-      signal.addEventListener('abort', () => resolve(), { once: true });
-    });
+    const woken = new AbortController();
+    wake = () => woken.abort();
+    const ends = AbortSignal.any([signal, woken.signal]);
+    if (hasLeftovers()) await clock.sleep(maxPauseMs, ends).catch(() => undefined);
+    else await new Promise<void>((resolve) => ends.addEventListener('abort', () => resolve(), { once: true }));
   }
 
   async function repairAll(signal: AbortSignal): Promise<void> {
     for (let attempt = 0; isPending && !signal.aborted; attempt += 1) {
       const pauseMs = Math.min(maxPauseMs, firstPauseMs * 2 ** attempt);
       await clock.sleep(pauseMs, signal).catch(() => undefined);
+      if (!signal.aborted) await repairOnce(signal);
+    }
+  }
+
+  async function repairOnce(signal: AbortSignal): Promise<void> {
+    try {
+      const { transactions } = await repair(signal);
+      isPending = transactions.some(isOpen);
+      for (const { containers, result, reason } of transactions)
+        if (result === 'finished' || result === 'undone')
+          log.info('An interrupted update was repaired', { containers, result, reason });
+    } catch (error) {
       if (signal.aborted) return;
-      try {
-        const { transactions } = await repair(signal);
-        isPending = transactions.some(isOpen);
-        for (const { containers, result, reason } of transactions)
-          if (result === 'finished' || result === 'undone')
-            log.info('An interrupted update was repaired', { containers, result, reason });
-      } catch (error) {
-        if (signal.aborted) return;
-        const level = isBusy(error) ? 'debug' : 'warn';
-        log[level]('An interrupted update could not be repaired, and is tried again', { error: describeError(error) });
-      }
+      const level = isBusy(error) ? 'debug' : 'warn';
+      log[level]('An interrupted update could not be repaired, and is tried again', { error: describeError(error) });
     }
   }
 
   return {
     begin,
+    noteLeftovers() {
+      const has = hasLeftovers();
+      if (has && !hadLeftovers) wake();
+      hadLeftovers = has;
+    },
     onEvent(event) {
       if (event.kind === 'scan_completed' && event.session?.containers.some((one) => one.isUnfinished)) begin();
       if (event.kind === 'earlier_updates_settled' && event.transactions.some(isOpen)) begin();
@@ -458,6 +478,7 @@ function createRepairLoop({ clock, log, repair }: RepairParts): RepairLoop {
     async run(signal) {
       while (!signal.aborted) {
         await untilPending(signal);
+        if (!isPending && !signal.aborted && hasLeftovers()) await repairOnce(signal);
         await repairAll(signal);
       }
     },

@@ -130,7 +130,9 @@ describeInLab('the service behind a proxy that forbids one call', (lab) => {
           const runsAside = (await engine.call('GET', '/containers/json')).body as readonly unknown[];
           return unfinished.includes('web') && (runsAside.length > 0 || now.text.includes('"down"'));
         };
-        await expect.poll(async () => (await isTold()) || (await isUp()), { timeout: 10_000 }).toBe(true);
+        await expect
+          .poll(async () => (await isTold()) || (await isUp()), { timeout: 20_000, interval: 1000 })
+          .toBe(true);
       }
       if (permissions[name].needed === 'always' && moment === 'from its start on') {
         expect(isDone, told).toBe(false);

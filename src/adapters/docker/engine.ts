@@ -72,15 +72,17 @@ export function createDockerEngine(options: DockerEngineOptions): DockerEngine {
   const { clock, tls, maxSockets = 16, sshEnvironment = {} } = options;
   const address = parseAddress(options.host, tls !== undefined);
   const connection = createConnection(address, { clock, maxSockets, sshEnvironment, ...(tls && { tls }) });
-  const client = createClient({
-    connection,
-    clock,
-    deadlines: { ...defaultDeadlines, ...options.deadlines },
-    pinnedVersion: options.apiVersion,
-    warn: (message) => options.log?.warn(message),
-  });
+  const permissions = createPermissions(
+    createClient({
+      connection,
+      clock,
+      deadlines: { ...defaultDeadlines, ...options.deadlines },
+      pinnedVersion: options.apiVersion,
+      warn: (message) => options.log?.warn(message),
+    }),
+  );
+  const { client } = permissions;
   const imageLabels = createImageLabels(client);
-  const permissions = createPermissions(client);
   const closing = new AbortController();
   const kinds = options.followsServices === true ? [...eventKinds, 'service'] : eventKinds;
 
@@ -107,7 +109,7 @@ export function createDockerEngine(options: DockerEngineOptions): DockerEngine {
     readFiles: (id, path, options, signal) => readFiles(client, id, path, options, signal),
     containerLogs: (id, { tail }, signal) => containerLogs(client, id, { tail }, signal),
     // With ssh, the engine's own command is at the other end, and each call is a session.
-    forbiddenCalls: (signal) => (address.kind === 'ssh' ? Promise.resolve([]) : permissions(signal)),
+    forbiddenCalls: (signal) => (address.kind === 'ssh' ? Promise.resolve([]) : permissions.ask(signal)),
     hasPruned: (time) => hasPruned(client, time),
     pastEvents: (query) => pastEvents(client, query),
     events: (signal, onBreak) =>

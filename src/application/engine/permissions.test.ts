@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { everything, setStage } from '../../../test/failures/rig/stage.ts';
 import { behaviours } from '../../../sandbox/base/behaviour.ts';
-import type { CallKind } from '../../../sandbox/engine/calls.ts';
+import type { CallKind, SandboxCall } from '../../../sandbox/engine/calls.ts';
 
 /** A proxy that forbids these calls. */
 const forbids = (...kinds: readonly CallKind[]) =>
@@ -57,6 +57,35 @@ test('an interrupted update is not undone without the right to start: its new ve
   expect(stage.harm()).toEqual([]);
 });
 
+test.each(['good', 'crashesAtStart'] as const)(
+  'without renames from the swap on, a container that keeps another name is told (%s)',
+  async (behaviour) => {
+    const stage = await setStage({ web: { next: { behaviour: behaviours[behaviour] } }, other: {} });
+    let isForbidden = true;
+    const isLate = (call: SandboxCall) =>
+      call.kind === 'renameContainer' &&
+      isForbidden &&
+      (/-(?:drop|bad)/.test(call.detail) || call.target.includes('.upkeep-old-'));
+    const faults = [{ at: isLate, fault: { kind: 'forbid' }, every: true }] as const;
+    const { application } = stage.live({ faults });
+    const session = await stage.scene.clock.run(() => application.update({ ...everything, containers: ['web'] }));
+    expect(session.containers).toMatchObject([{ name: 'web', outcome: 'failed', isUnfinished: true }]);
+    const { unfinished, unmatched } = await application.check({ ...everything, containers: ['web'] });
+    expect(unmatched).toEqual([]);
+    expect(unfinished).toMatchObject([{ name: 'web', state: 'repair pending' }]);
+    expect(unfinished[0]?.reason).toMatch(
+      /^repair pending: .*"web".* runs as "web\.upkeep-old-\w+"\. .*upkeep recover/,
+    );
+    await application.follow(new AbortController().signal);
+    expect(application.inventory().unfinished).toMatchObject([{ name: 'web', state: 'repair pending' }]);
+    isForbidden = false;
+    await stage.scene.clock.run(() => application.recover());
+    expect((await application.check(everything)).unfinished).toEqual([]);
+    await application.close();
+    expect(stage.harm()).toEqual([]);
+  },
+);
+
 const marksOf = (stage: Awaited<ReturnType<typeof setStage>>) =>
   Object.keys(stage.scene.sandbox.control.snapshot().tags).filter((tag) => tag.includes('upkeep-open:'));
 
@@ -98,4 +127,31 @@ describe.each([
     await stage.update();
     expect(stage.harm()).toEqual([]);
   });
+});
+
+test.each([
+  ['from the start on', 0],
+  ['from the stop on', 1],
+])('a service removes what stayed, soon after removals are permitted (forbidden %s)', async (_, isLate) => {
+  const stage = await setStage({ web: {} });
+  const { clock } = stage.scene;
+  let isForbidden = isLate === 0;
+  const isRemoval = ({ kind, target }: SandboxCall) => {
+    if (kind === 'stopContainer' && target !== '') isForbidden = true;
+    return isForbidden && kind === 'removeContainer';
+  };
+  const faults = [{ at: isRemoval, fault: { kind: 'forbid' }, every: true }] as const;
+  const { application } = stage.live({ faults, isService: true });
+  const end = new AbortController();
+  await clock.run(() => application.follow(end.signal));
+  const repairing = application.keepRepairing(end.signal);
+  const { containers } = await clock.run(() => application.update(everything));
+  expect(containers).toMatchObject([{ name: 'web', outcome: 'updated' }]);
+  await clock.advance(3_600_000);
+  expect(stage.harm()).toHaveLength(1);
+  isForbidden = false;
+  await clock.advance(60_000);
+  expect(stage.harm()).toEqual([]);
+  end.abort();
+  await Promise.all([repairing, application.close()]);
 });

@@ -2,10 +2,12 @@ import { isAlive, type ContainerSummary, type Container, type ImageSummary } fro
 import { readJournal, hasValidSeal, ownJournal, type Journal } from '../transaction/journal.ts';
 import {
   helperName,
+  isMarkOf,
   parseTransactionName,
   isLeftOver,
   parseKeptName,
   type TransactionMark,
+  type TransactionName,
   type KeptName,
 } from '../transaction/transaction-names.ts';
 import type { Instance, Seal } from '../outside/outside.ts';
@@ -50,7 +52,7 @@ export type UnfinishedUpdate = {
 export function unfinishedUpdates(
   containers: readonly ContainerSummary[],
   instance: Pick<Instance, 'ownerState' | 'containerId' | 'transactions'>,
-  marks: readonly Pick<TransactionMark, 'oldId'>[],
+  marks: readonly Pick<TransactionMark, 'oldId' | 'transactionKey'>[],
 ): readonly UnfinishedUpdate[] {
   const byId = new Map(containers.map((container) => [container.id, container]));
   const byName = new Map(containers.map((container) => [container.name, container]));
@@ -95,17 +97,45 @@ export function unfinishedUpdates(
       ...(!isAtWork && instance.ownerState(journal.owner) === 'dead' && { isAbandoned: true }),
     });
   }
-  return [...found.values(), ...marks.flatMap(({ oldId }) => withoutName(byId.get(oldId), byName) ?? [])];
+  for (const mark of marks) {
+    const one = withoutCarrier(byId.get(mark.oldId), mark, { byName, instance });
+    if (one !== undefined && !found.has(one.name)) found.set(one.name, one);
+  }
+  return [...found.values()];
+}
+
+/** A parked container without a successor: a rollback has removed it, and could not give the name back. */
+function withoutCarrier(
+  old: ContainerSummary | undefined,
+  mark: Pick<TransactionMark, 'transactionKey'>,
+  { byName, instance }: { byName: ReadonlyMap<string, ContainerSummary>; instance: Pick<Instance, 'transactions'> },
+): UnfinishedUpdate | undefined {
+  const parked = old && parseTransactionName(old.name);
+  if (old === undefined || (parked?.role !== 'old' && parked?.role !== 'drop')) return undefined;
+  const holder = byName.get(parked.name);
+  const isDown = parked.wasRunning && !isAlive(old.status);
+  if (holder !== undefined) return parked.role === 'old' ? withoutName(old, parked, holder) : undefined;
+  const { name, wasRunning } = parked;
+  const isAtWork = [...instance.transactions].some((id) => isMarkOf(mark, id));
+  const now = isDown ? whatToDo : isAlive(old.status) ? `, and it runs as "${old.name}"${howToRepair}` : '';
+  return {
+    name,
+    state: isAtWork ? 'in progress' : 'repair pending',
+    reason: isAtWork
+      ? `an update of "${name}" is in progress`
+      : `repair pending: an update of "${name}" was interrupted${now}`,
+    container: { ...old, name, status: wasRunning ? 'running' : old.status },
+    isParked: true,
+    ...(isDown && !isAtWork && { isDown }),
+  };
 }
 
 /** A parked container whose name another container has. It is listed by its own name, because that other is watched too. */
 function withoutName(
-  old: ContainerSummary | undefined,
-  byName: ReadonlyMap<string, ContainerSummary>,
+  old: ContainerSummary,
+  parked: Extract<TransactionName, { readonly role: 'old' | 'drop' }>,
+  holder: ContainerSummary,
 ): UnfinishedUpdate | undefined {
-  const parked = old && parseTransactionName(old.name);
-  const holder = byName.get(parked?.name ?? '');
-  if (old === undefined || parked?.role !== 'old' || holder === undefined) return undefined;
   const reading = readJournal(holder.labels);
   if (reading.kind === 'journal' && reading.journal.oldId === old.id) return undefined;
   const isDown = parked.wasRunning && !isAlive(old.status);
@@ -130,8 +160,9 @@ export function beingRepaired(name: string): string {
   return `an interrupted update of "${name}" is being repaired`;
 }
 
-const whatToDo =
-  ', and neither its old nor its new container runs. The service tries again within a minute; "upkeep recover" tries now, and says why it fails';
+const howToRepair = '. The service tries again within a minute; "upkeep recover" tries now, and says why it fails';
+
+const whatToDo = `, and neither its old nor its new container runs${howToRepair}`;
 
 function isCarrierOf({ name }: Journal, carrier: ContainerSummary): boolean {
   return carrier.name === name || parseTransactionName(carrier.name)?.name === name;

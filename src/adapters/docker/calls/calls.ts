@@ -356,15 +356,19 @@ function unique(values: readonly string[]): readonly string[] {
   return [...new Set(values)];
 }
 
-/** The forbidden calls of an update, in its order. Throws a `ServiceError` when the engine cannot be asked. */
-type AskPermissions = (signal?: AbortSignal) => Promise<readonly PermissionName[]>;
+type Permissions = {
+  /** The forbidden calls of an update, in its order. Throws a `ServiceError` when the engine cannot be asked. */
+  readonly ask: (signal?: AbortSignal) => Promise<readonly PermissionName[]>;
+  /** The same client, whose calls show that the remembered answer is wrong. */
+  readonly client: Client;
+};
 
 /**
  * Finds out which calls are forbidden, without a change: each is made once about an object that cannot exist. The
  * engine answers that there is none, a proxy before it that the call is forbidden. A result without forbidden calls is
- * remembered for an hour, any other one for seconds, so that a grant is noticed at once.
+ * remembered for an hour or until a call is forbidden, any other one for seconds, so that a grant is noticed at once.
  */
-export function createPermissions(client: Client): AskPermissions {
+export function createPermissions(client: Client): Permissions {
   const { clock } = client;
   let last: { readonly asked: Promise<readonly PermissionName[]>; untilMs: number } | undefined;
 
@@ -378,7 +382,15 @@ export function createPermissions(client: Client): AskPermissions {
     return wanted.filter((_, place) => answers[place]);
   }
 
-  return (signal) => {
+  const noting =
+    (send: Client['send']): Client['send'] =>
+    async (call) => {
+      const reply = await send(call);
+      if (reply.kind === 'error' && reply.isForbidden) last = undefined;
+      return reply;
+    };
+
+  function remembered(signal?: AbortSignal): Promise<readonly PermissionName[]> {
     if (last === undefined || clock.monotonicMs() >= last.untilMs) {
       const mine = { asked: ask(), untilMs: Infinity };
       last = mine;
@@ -389,6 +401,16 @@ export function createPermissions(client: Client): AskPermissions {
       );
     }
     return orAborted(last.asked, signal);
+  }
+
+  return {
+    ask: remembered,
+    client: {
+      ...client,
+      send: noting(client.send),
+      sendInNewest: noting(client.sendInNewest),
+      sendUnversioned: noting(client.sendUnversioned),
+    },
   };
 }
 

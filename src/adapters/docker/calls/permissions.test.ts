@@ -36,6 +36,18 @@ test('while calls are forbidden, it is asked again after seconds, and a grant is
   expect(await engine.forbiddenCalls()).toEqual([]);
 });
 
+test('a refused call shows that the remembered answer is wrong', async () => {
+  const forbid: Answer = (_, response) => void response.writeHead(403).end('<html>no</html>');
+  let forbids = false;
+  const answer: Answer = (request, response) =>
+    (forbids && request.method === 'DELETE' ? forbid : absent)(request, response);
+  const { engine } = await connectedEngine({ script: { '*': answer } });
+  expect(await engine.forbiddenCalls()).toEqual([]);
+  forbids = true;
+  expect(await engine.removeContainer('a'.repeat(64))).toMatchObject({ kind: 'refused', isForbidden: true });
+  expect(await engine.forbiddenCalls()).toEqual(['remove', 'untag']);
+});
+
 test('an engine that cannot be asked is not one that permits everything', async () => {
   const { engine, server } = await connectedEngine({ script: { '*': absent } });
   await server.close();
