@@ -88,7 +88,7 @@ describeInLab('the service behind a proxy that forbids one call', (lab) => {
       return { status, text, outcome: web?.outcome };
     };
     const unfinished = async () => {
-      const { unfinished: all = [] } = JSON.parse((await ask(url, '/v1/containers')).text);
+      const { unfinished: all = [] } = JSON.parse((await ask(url, '/v1/containers/details')).text);
       return (all as { name: string }[]).map((one) => one.name);
     };
     return { output, update, unfinished, ready: () => ask(url, '/readyz') };
