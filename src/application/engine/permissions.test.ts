@@ -144,7 +144,7 @@ test.each([
   const { application } = stage.live({ faults, isService: true });
   const end = new AbortController();
   await clock.run(() => application.follow(end.signal));
-  const repairing = application.keepUpdating({ updateOnStart: false }, end.signal);
+  const repairing = application.keepUpdating({ schedule: undefined, updateOnStart: false }, end.signal);
   const { containers } = await clock.run(() => application.update(everything));
   expect(containers).toMatchObject([{ name: 'web', outcome: 'updated' }]);
   await clock.advance(3_600_000);
