@@ -64,7 +64,7 @@ export function createApplication(
 ): EngineApplication {
   const { publish, subscribe } = createPublisher<ServiceEvent>(world.log);
   const permissions = watchPermissions(shareInfo(shareEvents(world.engine), world.clock), world.log);
-  const { engine, configs } = createImageConfigs({ ...world, engine: permissions.engine });
+  const { engine, configs } = createImageConfigs({ ...world, engine: askingAgain(permissions.engine) });
   const outside: Outside = { ...world, configs, ...createPicture(engine, world.clock), publish };
   const { clock } = world;
   const lock = createUpdateLock();
@@ -355,6 +355,18 @@ export function createApplication(
       throw run.fail(error);
     }
   }
+}
+
+/** The same engine, which finds out what else is forbidden where a removal is. */
+function askingAgain<Each extends Pick<Outside['engine'], 'removeContainer' | 'forbiddenCalls'>>(engine: Each): Each {
+  return {
+    ...engine,
+    removeContainer: async (id) => {
+      const outcome = await engine.removeContainer(id);
+      if (outcome.kind === 'refused' && outcome.isForbidden) void engine.forbiddenCalls().catch(() => undefined);
+      return outcome;
+    },
+  };
 }
 
 const endings = {

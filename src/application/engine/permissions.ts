@@ -1,7 +1,7 @@
 import { ServiceError } from '../../domain/text/errors.ts';
 import { sentence } from '../../domain/text/words.ts';
-import type { CallOutcome, EngineReader } from '../../domain/outside/engine.ts';
-import type { Engine, Log } from '../../domain/outside/outside.ts';
+import type { EngineReader } from '../../domain/outside/engine.ts';
+import type { Log } from '../../domain/outside/outside.ts';
 import {
   describeForbidden,
   howToPermit,
@@ -16,17 +16,16 @@ import {
  * The same engine, which keeps its last answer about forbidden calls, and logs each different one once: with all
  * missing permissions, and how to give them. `missing` makes no call, unless some are missing.
  */
-export function watchPermissions<Each extends Pick<Engine, 'forbiddenCalls' | 'removeContainer'>>(
+export function watchPermissions<Each extends Pick<EngineReader, 'forbiddenCalls'>>(
   engine: Each,
   log: Pick<Log, 'info' | 'warn' | 'error'>,
 ): {
   readonly engine: Each;
   readonly missing: () => MissingPermissions | undefined;
-  /** Whether a container could not be removed since the last one that could. */
+  /** Whether containers may not be removed, by the last answer. */
   readonly hindersRemovals: () => boolean;
 } {
   let known: readonly PermissionName[] = [];
-  let hindersRemovals = false;
 
   function note(forbidden: readonly PermissionName[]): void {
     if (String(forbidden) === String(known)) return;
@@ -42,16 +41,9 @@ export function watchPermissions<Each extends Pick<Engine, 'forbiddenCalls' | 'r
     return forbidden;
   }
 
-  async function removeContainer(id: string): Promise<CallOutcome> {
-    const outcome = await engine.removeContainer(id);
-    if (outcome.kind === 'done') hindersRemovals = false;
-    if (outcome.kind === 'refused' && outcome.isForbidden) hindersRemovals = true;
-    return outcome;
-  }
-
   return {
-    engine: { ...engine, forbiddenCalls, removeContainer },
-    hindersRemovals: () => hindersRemovals || known.includes('remove'),
+    engine: { ...engine, forbiddenCalls },
+    hindersRemovals: () => known.includes('remove'),
     missing() {
       // A reader of the answers waits for their end.
       if (known.length > 0) void forbiddenCalls().catch(() => undefined);
