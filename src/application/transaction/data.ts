@@ -187,10 +187,8 @@ export async function restoreData(context: StepContext): Promise<Performed> {
   }
   const { copy } = dataVolumeNames({ leader: data.leader, transaction: transaction.id });
   const volumes = await engine.listVolumes(`${dataOfLabel}=${transaction.id}`);
-  const present = volumes.find(({ name }) => name === copy);
-  const startedAtMs = await firstStartMs(context);
-  // A helper with this mount would create an empty volume. Anybody may have made a younger one.
-  if (present === undefined || present.createdAtMs > startedAtMs) return { kind: 'no copy' };
+  // A helper with this mount would create an empty volume.
+  if (volumes.every(({ name }) => name !== copy)) return { kind: 'no copy' };
   const helper = await createHelper(context, data, 'restore');
   if (helper.kind !== 'done') return helper;
   const run = await runHelper(context, helper.id, undefined);
@@ -210,13 +208,6 @@ async function oldContainers({ outside, transaction }: Context): Promise<readonl
   const ids = members.flatMap(({ oldId }) => [oldId, autoRemoveReplicas.get(oldId) ?? '']).filter((id) => id !== '');
   const found = await Promise.all(ids.map((id) => outside.engine.inspectContainer(id)));
   return found.filter((container) => container !== undefined);
-}
-
-/** The time of the last start of the successor that has run longest; none has run: infinite. */
-async function firstStartMs({ outside, transaction: { successors } }: Context): Promise<number> {
-  const found = await Promise.all([...successors.values()].map((id) => outside.engine.inspectContainer(id)));
-  const times = found.map((successor) => Date.parse(successor?.state.startedAt ?? ''));
-  return Math.min(...times.filter((time) => time > 0));
 }
 
 /** A journal can be forged. The mounts of the old container are the engine's own words. */
