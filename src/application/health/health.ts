@@ -92,7 +92,8 @@ export async function passHealthCheck(
         const what =
           lastAnswer === undefined ? 'it did not become healthy' : `its ${titleOfProbe(healthProbe)} did not pass`;
         const why = lastAnswer === undefined ? unhealthyWords(container) : `: ${lastAnswer}`;
-        const reason = `${what} within ${formatDuration(deadlineMs + alreadyUpMs, 'rounded')}${why}`;
+        const withinMs = Math.round((deadlineMs + alreadyUpMs) / 1000) * 1000;
+        const reason = `${what} within ${formatDuration(withinMs)}${why}`;
         return { kind: 'failed', reason, ownFault: true, wasRunningAtFirst };
       }
       const isPolled = isUnwell && runHealthcheck !== undefined;
