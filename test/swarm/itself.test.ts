@@ -57,7 +57,7 @@ describeInSwarm('the service that Upkeep runs in', {}, (swarm) => {
     expect(service.Spec.Labels?.['upkeep.tx.from']).toBe(self.image);
     await expect
       .poll(self.logs, { timeout: 120_000 })
-      .toMatch(/Finished an interrupted update of upkeep|earlier update.*upkeep.*finished/);
+      .toMatch(/Finished an interrupted update of upkeep|(?:earlier|interrupted) update w.*upkeep.*finished/);
   });
 
   test('comes back from a bad version, which it does not try again', async () => {
@@ -70,7 +70,7 @@ describeInSwarm('the service that Upkeep runs in', {}, (swarm) => {
     );
     await expect
       .poll(self.logs, { timeout: 120_000 })
-      .toMatch(/Undid an interrupted update of upkeep|earlier update.*upkeep.*undone/);
+      .toMatch(/Undid an interrupted update of upkeep|(?:earlier|interrupted) update w.*upkeep.*undone/);
     const notes = await swarm().must<{ Spec: { Labels: Record<string, string> } }[]>('GET', '/configs');
     expect(notes.map(({ Spec }) => Object.values(Spec.Labels))).toEqual([expect.arrayContaining([next])]);
     const { Version } = await swarm().service(self.id);

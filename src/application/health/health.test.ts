@@ -133,14 +133,14 @@ describe('passHealthCheck()', () => {
   });
 
   test.each([
-    ['http://:80/up?key=hunter2', {}, 'http://:80/up did not pass within 1m10s: nobody listens on the port'],
+    ['http://:80/up?key=hunter2', {}, 'http://:80/up did not pass within 1m10s: nothing listens on the port'],
     [
       'http://:80/up',
       { listens: [{ port: 80, status: 503 }] },
       'http://:80/up did not pass within 1m10s: it answered with status 503',
     ],
     ['http://:80/', { listens: [{ port: 80 }] }, 'http://:80/ did not pass within 1m1'],
-    ['tcp://:81', { listens: [{ port: 80 }] }, 'tcp://:81 did not pass within 1m10s: nobody listens'],
+    ['tcp://:81', { listens: [{ port: 80 }] }, 'tcp://:81 did not pass within 1m10s: nothing listens'],
     [
       'exec:ask --password hunter2',
       { commands: { 'ask --password hunter2': { exitCode: 2, output: 'not\nyet' } } },
