@@ -306,7 +306,7 @@ function isSaved({ members, memory }: TransactionFacts): boolean {
 }
 
 /**
- * What must happen before an old container may have its name. Its name is the record: until then the data may be those
+ * The step that is left before an old container may have its name, which is the record: until then the data may be those
  * of the new version, and afterwards they are never restored again.
  */
 export function restoreData(facts: TransactionFacts): Decision | undefined {
