@@ -39,7 +39,16 @@ type Description = (method: string, path: string) => Replies | undefined;
 let known: Promise<Description> | undefined;
 
 // oxlint-disable-next-line typescript/no-explicit-any -- what is in there is what is tested
-type Json = Readonly<Record<string, any>>;
+export type Json = Readonly<Record<string, any>>;
+
+/** An operation of an OpenAPI document. Its method is in upper case. */
+export type Operation = { readonly method: string; readonly path: string; readonly described: Json };
+
+export function operationsOf(document: Json): readonly Operation[] {
+  return Object.entries(document['paths'] as Json).flatMap(([path, methods]) =>
+    Object.entries(methods as Json).map(([method, described]) => ({ method: method.toUpperCase(), path, described })),
+  );
+}
 
 /** Of all groups, with several engines: a reply is the same whichever other groups are enabled. */
 function readDescription(): Promise<Description> {

@@ -6,13 +6,9 @@ import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { apiToken, eventsToken, type HttpScene, startHttp } from '../../support/http/http-scene.ts';
 import { createScriptedService } from '../../support/http/scripted-service.ts';
+import { type Json, type Operation, operationsOf } from './described.ts';
 
 const clients = fileURLToPath(new URL('../../clients/', import.meta.url));
-
-// oxlint-disable-next-line typescript/no-explicit-any -- what is in there is what is tested
-type Json = Readonly<Record<string, any>>;
-
-type Operation = { readonly method: string; readonly path: string; readonly described: Json };
 
 let scene: HttpScene;
 let document: Json;
@@ -22,10 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.stop());
 
-const operations = (): readonly Operation[] =>
-  Object.entries(document['paths'] as Json).flatMap(([path, methods]) =>
-    Object.entries(methods as Json).map(([method, described]) => ({ method: method.toUpperCase(), path, described })),
-  );
+const operations = (): readonly Operation[] => operationsOf(document);
 
 const old = async (): Promise<Json> => (await scene.ask('/swagger/doc.json', { token: null })).json();
 

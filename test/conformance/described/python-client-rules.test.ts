@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type HttpScene, startHttp } from '../../support/http/http-scene.ts';
 import { createScriptedService } from '../../support/http/scripted-service.ts';
-
-// oxlint-disable-next-line typescript/no-explicit-any -- what is in there is what is tested
-type Json = Readonly<Record<string, any>>;
+import { type Json, operationsOf } from './described.ts';
 
 /**
  * Not the generator itself, which is no package of npm or Debian: the rules under which openapi-python-client leaves an
@@ -18,10 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.stop());
 
-const operations = () =>
-  Object.entries(document['paths'] as Json).flatMap(([path, methods]) =>
-    Object.entries(methods as Json).map(([method, described]) => ({ path, method, ...(described as Json) }) as Json),
-  );
+const operations = (): readonly Json[] => operationsOf(document).map(({ path, described }) => ({ path, ...described }));
 
 /** `PythonIdentifier` and `ClassName` of its utils.py. */
 const snake = (name: string): string =>

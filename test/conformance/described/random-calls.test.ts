@@ -3,9 +3,7 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { webhookSecret } from '../../support/http/http-scene.ts';
 import { startWholeService, type WholeService } from '../../support/http/whole-service.ts';
-
-// oxlint-disable-next-line typescript/no-explicit-any -- what is in there is what is tested
-type Json = Readonly<Record<string, any>>;
+import { type Json, operationsOf } from './described.ts';
 
 let scene: WholeService;
 let document: Json;
@@ -33,15 +31,11 @@ const valueOf = ({ type, format, pattern, enum: words }: Json): fc.Arbitrary<str
 /** As schemathesis calls an API, which is no package of npm or Debian. The stream of events has no end. */
 test('every reply to a call with random values that fit is described', { timeout: 120_000 }, async () => {
   const ajv = new Ajv({ strict: false, formats: { 'date-time': true } });
-  const operations = Object.entries(document['paths'] as Json)
-    .flatMap(([path, methods]) =>
-      Object.entries(methods as Json).map(([method, described]) => ({ path, method, described }) as Json),
-    )
-    .filter(({ path }) => path !== '/v1/events');
+  const operations = operationsOf(document).filter(({ path }) => path !== '/v1/events');
   expect(operations.length).toBeGreaterThan(20);
   const problems = new Set<string>();
   for (const { path, method, described } of operations) {
-    const parameters = described.parameters as readonly Json[];
+    const parameters = described['parameters'] as readonly Json[];
     const entries = parameters.map(({ name, schema, required }): [string, fc.Arbitrary<string | undefined>] => [
       name,
       required ? valueOf(schema) : fc.option(valueOf(schema), { nil: undefined }),
@@ -57,11 +51,11 @@ test('every reply to a call with random values that fit is described', { timeout
         const at = path.replaceAll(/\{(\w+)\}/g, (_: string, name: string) => encodeURIComponent(values[name] || 'x'));
         const token = path.startsWith('/v1/hooks') ? webhookSecret : undefined;
         const reply = await scene.ask(`${at}?${String(query)}`, {
-          method: method.toUpperCase(),
+          method,
           ...(token && { token }),
-          ...(described.requestBody && { body }),
+          ...(described['requestBody'] && { body }),
         });
-        const spec = described.responses[reply.status];
+        const spec = described['responses'][reply.status];
         if (spec === undefined)
           return void problems.add(`${method} ${path}: ${reply.status} ${reply.text.slice(0, 150)}`);
         const schema = spec.content?.['application/json']?.schema;
