@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { lchown, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { lchown, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { createConnection, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf } from '../../domain/text/errors.ts';
+import { giveToOwner } from './line-file.ts';
 
 /**
  * `taken`: another process owns the folder. `impossible`: the owner cannot be determined, for example on a file system
@@ -53,7 +54,7 @@ async function tryToLock(folder: string): Promise<Release | undefined> {
   };
   try {
     server = await listen(place.pathOf(`new-${id}.sock`));
-    await giveToOwner(join(folder, `new-${id}.sock`), folder);
+    await giveSocketToOwner(join(folder, `new-${id}.sock`), folder);
     const isFree =
       (await renameIfThere(folder, `new-${id}.sock`, own)) && (await removeStaleSockets(folder, place, own));
     if (isFree) return release;
@@ -69,10 +70,8 @@ async function tryToLock(folder: string): Promise<Release | undefined> {
  * A service without root's rights must find out whether a socket of root in its folder is that of a dead process. The
  * owner of the folder may have put a link in its place, which must not lead root to another file.
  */
-async function giveToOwner(socket: string, folder: string): Promise<void> {
-  if (process.geteuid?.() !== 0) return;
-  const { uid, gid } = await stat(folder);
-  if (uid !== 0) await lchown(socket, uid, gid).catch(() => undefined);
+function giveSocketToOwner(socket: string, folder: string): Promise<void> {
+  return giveToOwner({ chown: (uid, gid) => lchown(socket, uid, gid) }, folder);
 }
 
 /** False: another process removed the socket before it listened, as a socket of a dead process. */

@@ -127,10 +127,10 @@ async function isRegular(path: string): Promise<boolean> {
  * Gives a new file of root to the owner of its folder, or of the file that it replaces: a service without root's rights
  * must read what root has written there. Where the system refuses that, the file stays root's.
  */
-export async function giveToOwner(handle: FileHandle, of: string): Promise<void> {
+export async function giveToOwner(file: Pick<FileHandle, 'chown'>, of: string): Promise<void> {
   if (process.geteuid?.() !== 0) return;
   const { uid, gid } = await stat(of);
-  if (uid !== 0) await handle.chown(uid, gid).catch(() => undefined);
+  if (uid !== 0) await file.chown(uid, gid).catch(() => undefined);
 }
 
 /** Makes a folder within another one, whose owner owns it too. A failure is left to its user. */
