@@ -287,9 +287,9 @@ async function removeStrayHelper(
   const copies: string[] = [];
   for (const { name, labels } of await engine.listVolumes(dataOfLabel)) {
     const transaction = labels[dataOfLabel] ?? '';
+    if (!isMarkOf(mark, transaction)) continue;
     const leader = name.slice(0, -mark.transactionKey.length - 1).replace(/^upkeep-[a-z]+-/, '');
     const names = dataVolumeNames({ leader, transaction });
-    if (!isMarkOf(mark, transaction)) continue;
     if (name === names.reserve) await engine.removeVolume(name);
     if (name === names.copy) copies.push(name);
   }
