@@ -3,7 +3,7 @@ import type { ServiceEvent, RecoveredTransaction, RecoveryReport } from '../doma
 import type { ComposeRecord } from '../domain/compose/compose-record.ts';
 import type { DecisionRecord } from '../domain/decision/decisions.ts';
 import type { SeenTag } from '../domain/check/known-versions.ts';
-import type { SharedRecords, Outside, Clock, Log } from '../domain/outside/outside.ts';
+import type { SharedRecords, Outside } from '../domain/outside/outside.ts';
 import type { ServiceSettings } from '../domain/settings/effective-settings.ts';
 import { parseKeptName, plainName } from '../domain/transaction/transaction-names.ts';
 import type { EngineApplication, PlanRequest } from './application.ts';
@@ -27,7 +27,7 @@ import {
 } from './check/decisions.ts';
 import type { NotesService } from './check/notes.ts';
 import { createTagSightings } from './check/newer.ts';
-import { createBackgroundRepairs, createRepairNews } from './recovery/background-repairs.ts';
+import { createBackgroundRepairs, createRepairLoop, createRepairNews } from './recovery/background-repairs.ts';
 import { createListRepaired, createUpdateLock } from './update/session.ts';
 import { createEngineCache, type FollowOptions } from './inventory/engine-cache.ts';
 import {
@@ -53,7 +53,6 @@ import { createScheduler } from './async/scheduler.ts';
 import { createStartTimes, noStartTimes } from './inventory/listing-reader.ts';
 import { createComposeKeeper } from './update/compose-files.ts';
 import { createUpdate } from './update/update.ts';
-import { describeError, isBusy } from '../domain/text/errors.ts';
 
 /** Builds the use cases. One lock serves every change of containers, and one publisher serves every event. */
 export function createApplication(
@@ -410,98 +409,4 @@ function countRepairs(): { readonly begin: () => () => void; readonly areUnderWa
     },
     areUnderWay: () => count > 0,
   };
-}
-
-type RepairLoop = {
-  /** There is something to repair. */
-  readonly begin: () => void;
-  /** `hasLeftovers` may have changed. */
-  readonly noteLeftovers: () => void;
-  /** Notices an update that could neither be finished nor undone. */
-  readonly onEvent: (event: ServiceEvent) => void;
-  /** Repairs until the signal aborts. Sleeps while there is nothing to repair. Never throws. */
-  readonly run: (signal: AbortSignal) => Promise<void>;
-};
-
-type RepairParts = {
-  readonly clock: Pick<Clock, 'sleep'>;
-  readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
-  readonly repair: (signal: AbortSignal) => Promise<Pick<RecoveryReport, 'transactions'>>;
-  /** Whether there are containers that a repair removes as soon as a proxy permits it. */
-  readonly hasLeftovers: () => boolean;
-};
-
-/**
- * The next run of a service may be a day away, and a container may be down until then. So a service tries again by
- * itself: first after seconds, then less and less often, but once a minute at least, until everything is repaired.
- */
-function createRepairLoop({ clock, log, repair, hasLeftovers }: RepairParts): RepairLoop {
-  let isPending = false;
-  let hadLeftovers = false;
-  let wake = () => {};
-
-  function begin(): void {
-    isPending = true;
-    wake();
-  }
-
-  async function untilPending(signal: AbortSignal): Promise<void> {
-    if (isPending || signal.aborted) return;
-    const woken = new AbortController();
-    wake = () => woken.abort();
-    const ends = AbortSignal.any([signal, woken.signal]);
-    if (hasLeftovers()) await clock.sleep(maxPauseMs, ends).catch(() => undefined);
-    else await new Promise<void>((resolve) => ends.addEventListener('abort', () => resolve(), { once: true }));
-  }
-
-  async function repairAll(signal: AbortSignal): Promise<void> {
-    for (let attempt = 0; isPending && !signal.aborted; attempt += 1) {
-      const pauseMs = Math.min(maxPauseMs, firstPauseMs * 2 ** attempt);
-      await clock.sleep(pauseMs, signal).catch(() => undefined);
-      if (!signal.aborted) await repairOnce(signal);
-    }
-  }
-
-  async function repairOnce(signal: AbortSignal): Promise<void> {
-    try {
-      const { transactions } = await repair(signal);
-      isPending = transactions.some(isOpen);
-      for (const { containers, result, reason } of transactions)
-        if (result === 'finished' || result === 'undone')
-          log.info('An interrupted update was repaired', { containers, result, reason });
-    } catch (error) {
-      if (signal.aborted) return;
-      const level = isBusy(error) ? 'debug' : 'warn';
-      log[level]('An interrupted update could not be repaired, and is tried again', { error: describeError(error) });
-    }
-  }
-
-  return {
-    begin,
-    noteLeftovers() {
-      const has = hasLeftovers();
-      if (has && !hadLeftovers) wake();
-      hadLeftovers = has;
-    },
-    onEvent(event) {
-      if (event.kind === 'scan_completed' && event.session?.containers.some((one) => one.isUnfinished)) begin();
-      if (event.kind === 'earlier_updates_settled' && event.transactions.some(isOpen)) begin();
-    },
-    async run(signal) {
-      while (!signal.aborted) {
-        await untilPending(signal);
-        if (!isPending && !signal.aborted && hasLeftovers()) await repairOnce(signal);
-        await repairAll(signal);
-      }
-    },
-  };
-}
-
-const firstPauseMs = 5000;
-/** With the time of one attempt it is less than a minute. */
-const maxPauseMs = 40_000;
-
-/** One without a seal waits for a person. */
-function isOpen({ result, isPending, reason }: RecoveredTransaction): boolean {
-  return result === 'failed' || (isPending === true && reason.startsWith('repair pending'));
 }

@@ -42,7 +42,7 @@ export type SelectedContainers = {
   readonly unfinished: readonly UnfinishedUpdate[];
 };
 
-export type SelectOrder = ContainerFilters & { readonly runId: string };
+type SelectOrder = ContainerFilters & { readonly runId: string };
 
 export type SelectContainers = (
   listing: Listing,

@@ -1,6 +1,12 @@
-import { keysOfRepaired, type RecoveredTransaction } from '../../domain/run/event.ts';
+import {
+  keysOfRepaired,
+  type RecoveredTransaction,
+  type RecoveryReport,
+  type ServiceEvent,
+} from '../../domain/run/event.ts';
+import { describeError, isBusy } from '../../domain/text/errors.ts';
 import { beingRepaired } from '../../domain/recovery/leftovers.ts';
-import type { Outside, Clock } from '../../domain/outside/outside.ts';
+import type { Outside, Clock, Log } from '../../domain/outside/outside.ts';
 import { putNewest } from '../../domain/text/plain-data.ts';
 
 export type BackgroundRepairs = {
@@ -182,3 +188,97 @@ const remindAfterMs = 86_460_000;
 
 /** More than an engine has containers whose names match by chance. */
 const maxRemembered = 1000;
+
+type RepairLoop = {
+  /** There is something to repair. */
+  readonly begin: () => void;
+  /** `hasLeftovers` may have changed. */
+  readonly noteLeftovers: () => void;
+  /** Notices an update that could neither be finished nor undone. */
+  readonly onEvent: (event: ServiceEvent) => void;
+  /** Repairs until the signal aborts. Sleeps while there is nothing to repair. Never throws. */
+  readonly run: (signal: AbortSignal) => Promise<void>;
+};
+
+type RepairParts = {
+  readonly clock: Pick<Clock, 'sleep'>;
+  readonly log: Pick<Log, 'info' | 'warn' | 'debug'>;
+  readonly repair: (signal: AbortSignal) => Promise<Pick<RecoveryReport, 'transactions'>>;
+  /** Whether there are containers that a repair removes as soon as a proxy permits it. */
+  readonly hasLeftovers: () => boolean;
+};
+
+/**
+ * The next run of a service may be a day away, and a container may be down until then. So a service tries again by
+ * itself: first after seconds, then less and less often, but once a minute at least, until everything is repaired.
+ */
+export function createRepairLoop({ clock, log, repair, hasLeftovers }: RepairParts): RepairLoop {
+  let isPending = false;
+  let hadLeftovers = false;
+  let wake = () => {};
+
+  function begin(): void {
+    isPending = true;
+    wake();
+  }
+
+  async function untilPending(signal: AbortSignal): Promise<void> {
+    if (isPending || signal.aborted) return;
+    const woken = new AbortController();
+    wake = () => woken.abort();
+    const ends = AbortSignal.any([signal, woken.signal]);
+    if (hasLeftovers()) await clock.sleep(maxPauseMs, ends).catch(() => undefined);
+    else await new Promise<void>((resolve) => ends.addEventListener('abort', () => resolve(), { once: true }));
+  }
+
+  async function repairAll(signal: AbortSignal): Promise<void> {
+    for (let attempt = 0; isPending && !signal.aborted; attempt += 1) {
+      const pauseMs = Math.min(maxPauseMs, firstPauseMs * 2 ** attempt);
+      await clock.sleep(pauseMs, signal).catch(() => undefined);
+      if (!signal.aborted) await repairOnce(signal);
+    }
+  }
+
+  async function repairOnce(signal: AbortSignal): Promise<void> {
+    try {
+      const { transactions } = await repair(signal);
+      isPending = transactions.some(isOpen);
+      for (const { containers, result, reason } of transactions)
+        if (result === 'finished' || result === 'undone')
+          log.info('An interrupted update was repaired', { containers, result, reason });
+    } catch (error) {
+      if (signal.aborted) return;
+      const level = isBusy(error) ? 'debug' : 'warn';
+      log[level]('An interrupted update could not be repaired, and is tried again', { error: describeError(error) });
+    }
+  }
+
+  return {
+    begin,
+    noteLeftovers() {
+      const has = hasLeftovers();
+      if (has && !hadLeftovers) wake();
+      hadLeftovers = has;
+    },
+    onEvent(event) {
+      if (event.kind === 'scan_completed' && event.session?.containers.some((one) => one.isUnfinished)) begin();
+      if (event.kind === 'earlier_updates_settled' && event.transactions.some(isOpen)) begin();
+    },
+    async run(signal) {
+      while (!signal.aborted) {
+        await untilPending(signal);
+        if (!isPending && !signal.aborted && hasLeftovers()) await repairOnce(signal);
+        await repairAll(signal);
+      }
+    },
+  };
+}
+
+const firstPauseMs = 5000;
+/** With the time of one attempt it is less than a minute. */
+const maxPauseMs = 40_000;
+
+/** One without a seal waits for a person. */
+function isOpen({ result, isPending, reason }: RecoveredTransaction): boolean {
+  return result === 'failed' || (isPending === true && reason.startsWith('repair pending'));
+}

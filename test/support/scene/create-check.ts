@@ -1,15 +1,11 @@
 import { type CheckReport, createJudge } from '../../../src/application/check/check.ts';
 import type { JudgeOrder } from '../../../src/application/check/checked-container.ts';
-import {
-  createSelectContainers,
-  createUpdaterWarnings,
-  type SelectOrder,
-} from '../../../src/application/check/select-containers.ts';
+import { createSelectContainers, createUpdaterWarnings } from '../../../src/application/check/select-containers.ts';
 import { listAll } from '../../../src/application/engine/listing.ts';
 import type { ReadOnlyOutside } from '../../../src/domain/outside/outside.ts';
 import type { ServiceSettings } from '../../../src/domain/settings/effective-settings.ts';
 
-export type CheckOrder = SelectOrder & JudgeOrder;
+export type CheckOrder = Parameters<ReturnType<typeof createSelectContainers>>[1] & JudgeOrder;
 
 /** Lists, selects and asks the registries, without the other parts of an application. */
 export function createCheck(outside: ReadOnlyOutside, settings: ServiceSettings) {
