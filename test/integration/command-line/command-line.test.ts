@@ -104,7 +104,7 @@ describe('the executable', () => {
       'a bad wave, with one engine as with several',
       ['check', '--waves', '50%, 25%'],
       {},
-      1,
+      2,
       'Cannot use --waves "50%, 25%": "25%" comes after 50%, so it adds no engine',
     ],
     [
@@ -132,7 +132,7 @@ describe('the executable', () => {
       'a bad address',
       ['update'],
       { DOCKER_HOST: 'tcp://a/b' },
-      1,
+      2,
       'Cannot use "tcp://a/b" as the address of a container engine',
     ],
   ])('%s is one clear message with a remedy and no stack', async (_what, argv, env, code, message) => {
