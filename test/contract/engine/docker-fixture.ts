@@ -18,7 +18,7 @@ const commands: Readonly<Record<Program, readonly string[] | undefined>> = {
   crash: ['sh', '-c', 'exit 3'],
   short: ['sleep', '0.3'],
   // The pauses keep the order: output and errors reach the engine through separate pipes.
-  talkative: ['sh', '-c', 'echo one; sleep 0.05; echo two >&2; sleep 0.05; echo three'],
+  talkative: ['sh', '-c', 'echo one; sleep 0.3; echo two >&2; sleep 0.3; echo three'],
   missing: ['/nothing-here'],
   healthy: ['sh', '-c', service],
   sick: ['sh', '-c', service],
