@@ -15,7 +15,7 @@ export const suites = [
     lab: true,
     podman: true,
     shards: 2,
-    share: 1 / 10,
+    share: 1 / 14,
     always: ['update'],
     long: [
       ...[
@@ -40,7 +40,7 @@ export const suites = [
     folder: 'test/faults',
     lab: true,
     shards: 2,
-    share: 1 / 4,
+    share: 1 / 6,
     always: ['kill', 'kill-with-data'],
     long: [
       ...[
@@ -60,8 +60,9 @@ export const suites = [
     folder: 'test/image',
     lab: true,
     image: true,
+    shards: 2,
     share: 1 / 8,
-    always: ['new-user', 'image', 'examples'],
+    always: ['image'],
     long: ['first-hour', 'compose-written', 'compose-killed', 'compose-files'],
   },
   {
@@ -73,7 +74,7 @@ export const suites = [
   },
   { name: 'contract', folder: 'test/contract', lab: true, share: 1, long: ['boot.docker', 'agreement.docker'] },
   { name: 'unit', folder: 'src' },
-  { name: 'swarm', folder: 'test/swarm', lab: true, share: 1 / 8, always: ['engine-facts'] },
+  { name: 'swarm', folder: 'test/swarm', lab: true, share: 1 / 16, always: ['engine-facts'] },
   { name: 'browser', folder: 'test/browser', browser: true, share: 1 / 3 },
   { name: 'proxies', folder: 'test/proxies', proxies: true },
   { name: 'check', ciOnly: true, command: ['node', 'scripts/check.mjs', '--without-tests'] },
