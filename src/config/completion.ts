@@ -3,7 +3,7 @@ import { commands, type CommandName } from './table/commands.ts';
 import { takesOption, type Option } from './table/option.ts';
 import { optionEntries } from './table/options.ts';
 
-export type Completion =
+type Completion =
   | { readonly kind: 'script'; readonly text: string }
   /** `message` is "Cannot …: why", with the remedy. */
   | { readonly kind: 'refused'; readonly message: string };

@@ -6,7 +6,7 @@ import { quoted } from '../../domain/text/printable.ts';
 import { appendLines, closeLines, type OpenFile, readLines, replaceLines } from './line-file.ts';
 import { withDeadline } from './folder-lock.ts';
 
-export type OutboxFile = OutboxStore & {
+type OutboxFile = OutboxStore & {
   /** The current records, possibly of another process. Read-only. Throws if the file cannot be read. */
   readonly peek: () => Promise<readonly OutboxRecord[]>;
 };

@@ -9,7 +9,7 @@ import { codeOf, messageWithoutPath } from '../../domain/text/errors.ts';
 import { makeFolderIn, replaceLines } from './line-file.ts';
 
 /** `failed`: the system refused a write, and the old bytes are back; `lost` if they could not be put back. */
-export type Rewritten =
+type Rewritten =
   | { readonly kind: 'written' }
   | { readonly kind: 'refused'; readonly reason: ComposeRefusal; readonly detail?: string }
   | { readonly kind: 'failed' | 'lost'; readonly error: string };
@@ -90,7 +90,7 @@ async function sync(file: FileHandle): Promise<void> {
 }
 
 /** `end`: the bytes that the file is to have. */
-export type TornFile = { readonly path: string; readonly before: Buffer; readonly after: Buffer; readonly end: Buffer };
+type TornFile = { readonly path: string; readonly before: Buffer; readonly after: Buffer; readonly end: Buffer };
 
 /** Gives a file that an interrupted write has left between two texts one of them. False: it is not such a file. */
 export async function mendFile({ path, before, after, end }: TornFile): Promise<boolean> {

@@ -7,7 +7,7 @@ import { lockFolder, withDeadline } from './folder-lock.ts';
 import { giveToOwner } from './line-file.ts';
 
 /** The folder of `--state-dir`, while this process owns it. */
-export type StateFolder = { readonly path: string; readonly close: () => Promise<void> };
+type StateFolder = { readonly path: string; readonly close: () => Promise<void> };
 
 /**
  * Undefined, with a log message, if another process uses the folder, or if its disk does not answer in time. Nothing is

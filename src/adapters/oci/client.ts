@@ -7,7 +7,7 @@ import type { RetryBounds } from './throttle.ts';
 import { orAborted } from '../../domain/concurrency.ts';
 
 /** A request to a registry about one of its repositories. */
-export type RegistryRequest = {
+type RegistryRequest = {
   readonly method: 'GET' | 'HEAD';
   readonly repository: string;
   /** Path below the repository, with an optional query: `manifests/latest`, `tags/list?n=1000`. */

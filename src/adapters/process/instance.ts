@@ -6,7 +6,7 @@ import type { Instance, Clock, Log } from '../../domain/outside/outside.ts';
 import { codeOf } from '../../domain/text/errors.ts';
 import { connect } from 'node:net';
 
-export type InstanceOptions = {
+type InstanceOptions = {
   /** The container of this process, if known. It distinguishes own restarts from other instances. */
   readonly containerId?: string | undefined;
   /** The process ids of this process and its parent, in its own namespace. */
@@ -148,7 +148,7 @@ function readText(file: string): string {
   }
 }
 
-export type MountedSockets = {
+type MountedSockets = {
   /** Aborts when one of the sockets has died for good. */
   readonly signal: AbortSignal;
   readonly close: () => void;

@@ -16,7 +16,7 @@ import { ServiceError, codeOf, messageWithoutPath } from '../../domain/text/erro
 import type { Seal } from '../../domain/outside/outside.ts';
 import { pathRemedy, shownPath } from '../../domain/text/hidden-secrets.ts';
 
-export type KeyPlace = {
+type KeyPlace = {
   /** Undefined: `journal.key` in the folder, if a folder is given. */
   readonly keyFile: string | undefined;
   readonly folder: string | undefined;

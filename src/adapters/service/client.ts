@@ -8,7 +8,7 @@ import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
 import { printable, quoted } from '../../domain/text/printable.ts';
 
-export type ServiceClientOptions = {
+type ServiceClientOptions = {
   /** `http://server:8080`, without a trailing slash. */
   readonly url: string;
   /** Path of the socket of a service on this machine; `url` then only names it. */

@@ -11,7 +11,7 @@ import { defaultText, flagText, takesOption, type Option } from '../table/option
 import { variablesOf } from '../table/environment.ts';
 import { optionEntries } from '../table/options.ts';
 
-export type HelpSpace = {
+type HelpSpace = {
   /** The width of the terminal. The text uses between 40 and 100 columns. */
   readonly columns: number;
   /** Every option with its variable. Otherwise only the common ones, a line each. */

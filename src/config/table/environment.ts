@@ -6,7 +6,7 @@ import { optionEntries } from './options.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** `alias`: the variable has its Watchtower name. */
-export type GivenVariable = { readonly source: string; readonly text: string; readonly alias: boolean };
+type GivenVariable = { readonly source: string; readonly text: string; readonly alias: boolean };
 
 /** The variable that sets an option: `UPKEEP_*` before `WATCHTOWER_*`. An empty one counts as absent. */
 export function readVariable(option: Option, environment: Environment): GivenVariable | undefined {

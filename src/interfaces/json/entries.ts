@@ -69,7 +69,7 @@ type NewerFacts = Pick<
 type Notes = Pick<CheckedContainer, 'notes'>['notes'];
 
 /** The release notes of the newer version in short, if there is one. */
-export function notesEntry(notes: Notes) {
+function notesEntry(notes: Notes) {
   return (
     notes && {
       state: notes.state,

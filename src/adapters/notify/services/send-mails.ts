@@ -32,7 +32,7 @@ export type Mail = {
   readonly atMs: number;
 };
 
-export type MailJob = {
+type MailJob = {
   readonly server: MailServer;
   readonly mail: Mail;
   readonly to: readonly string[];

@@ -11,7 +11,7 @@ import { outcomeWording } from '../context/wording.ts';
 import type { Style } from '../terminal/style.ts';
 import { tableLines, wrapText } from '../terminal/table.ts';
 
-export type DemoEnvironment = {
+type DemoEnvironment = {
   /** Publishes the releases of the next round and describes them, one line each. */
   readonly nextRound: () => readonly string[];
   readonly countContainers: () => { readonly containers: number; readonly running: number };

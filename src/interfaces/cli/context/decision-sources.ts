@@ -26,7 +26,7 @@ export type DecisionCandidate = {
 };
 
 /** `engines`: only these; empty: all. */
-export type CandidateQuery = { readonly names: readonly string[]; readonly engines: readonly string[] };
+type CandidateQuery = { readonly names: readonly string[]; readonly engines: readonly string[] };
 
 /** Makes decisions: in this process, with the file that it shares with a service, or in a running service. */
 export type DecisionSource = {

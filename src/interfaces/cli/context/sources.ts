@@ -33,7 +33,7 @@ export function createRemoteSources({ read, follow }: Pick<RunningService, 'read
   };
 }
 
-export type FolderParts = {
+type FolderParts = {
   /** The folder of --state-dir. */
   readonly folder: string;
   /** The service that keeps its state in the folder; it may not run. */
@@ -89,7 +89,7 @@ export function createFolderSources({ folder, client, history, local, clock }: F
 /** As many as the API lists. */
 const maxRuns = 500;
 
-export type LocalParts = {
+type LocalParts = {
   /** Connects to the engine; called only when it is needed. */
   readonly open: () => Promise<{ readonly application: Listing; readonly close: () => Promise<void> }>;
   readonly configuration: Configuration;

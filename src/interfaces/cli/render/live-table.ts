@@ -20,7 +20,7 @@ import type { CheckedFacts, ServiceEvent, PullProgress } from '../../../domain/r
 import { fleetKeyOf, shownName, type OutcomeKind, type UpdatePhase } from '../../../domain/run/session.ts';
 import type { TaskProgress } from '../../../domain/container/swarm-service.ts';
 
-export type LiveTableOptions = {
+type LiveTableOptions = {
   readonly terminal: Terminal;
   readonly clock: Clock;
   readonly style: Style;

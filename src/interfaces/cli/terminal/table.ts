@@ -9,7 +9,7 @@ export type Table = {
   readonly rows: readonly (readonly Cell[])[];
 };
 
-export type TableSpace = {
+type TableSpace = {
   /** `Infinity` for lines of any length. */
   readonly width: number;
   /** `flow`: cells without room continue below their row. `cut`: one line per row. */

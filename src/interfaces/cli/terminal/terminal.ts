@@ -22,9 +22,9 @@ export type TextOutput = {
   readonly onResize: (listener: () => void) => () => void;
 };
 
-export type ScreenOwner = { readonly clear: () => void; readonly redraw: () => void };
+type ScreenOwner = { readonly clear: () => void; readonly redraw: () => void };
 
-export type Lease = { readonly write: (text: string) => void; readonly release: () => void };
+type Lease = { readonly write: (text: string) => void; readonly release: () => void };
 
 /** The part of Node's `tty.WriteStream` that is used here, so that tests can replace it. */
 export type TextStream = {

@@ -46,7 +46,7 @@ export type Credentials = Browser & { readonly secret: string; readonly isKept: 
 /** `isSecure`: it has reached the service over TLS. */
 type Browser = { readonly isSecure: boolean; readonly browser: string; readonly address: string };
 
-export type SignedIn = { readonly session: SessionRecord; readonly cookie: string };
+type SignedIn = { readonly session: SessionRecord; readonly cookie: string };
 
 /** The issuer that people sign in at. */
 export type People = {

@@ -24,7 +24,7 @@ export const hookKinds = [
 export type HookKind = (typeof hookKinds)[number];
 
 /** A repository that a webhook names. */
-export type Push = {
+type Push = {
   /** Host with port; undefined if the webhook does not name it. */
   readonly host?: string | undefined;
   /** Whether pulls use that host too. A registry behind a proxy knows its own name only. */
