@@ -71,14 +71,21 @@ describeInBrowser('release notes on the page', () => {
   });
 
   const looks: readonly (readonly [string, OpenOptions])[] = [
-    ['light', {}],
-    ['dark', { colorScheme: 'dark' }],
-    ['narrow', { width: 360, height: 780 }],
+    ['wide-light', { width: 1280, height: 800 }],
+    ['wide-dark', { width: 1280, height: 800, colorScheme: 'dark' }],
+    ['narrow-light', { width: 390, height: 844 }],
     ['narrow-dark', { width: 390, height: 844, colorScheme: 'dark' }],
+    ['narrowest', { width: 320, height: 700 }],
   ];
 
-  test.each(looks)('of 20 releases are in the drawer, %s', async (name, options) => {
-    const page = await stage.open({ ...options, at: '#/c/traefik', height: 1400 });
+  test.each(looks)('of 20 releases have a mark in the row, and are in the drawer, %s', async (name, options) => {
+    const page = await stage.open(options);
+    const mark = row(page, 'traefik').locator('.badge.breaking');
+    await mark.waitFor();
+    expect(await isWhole(page, '.row[data-name="traefik"] .badge.breaking')).toBe(true);
+    expect(await violations(page)).toEqual([]);
+    await shoot(page, `row-${name}`);
+    await row(page, 'traefik').click();
     const notes = page.locator('#drawer .notes');
     await notes.locator('details.release').nth(19).waitFor({ state: 'attached' });
     expect(await notes.locator('.points li').allTextContents()).toEqual([
@@ -92,16 +99,18 @@ describeInBrowser('release notes on the page', () => {
     expect(await notes.locator('details[open]').count(), 'the newest is open').toBe(1);
     expect(await notes.locator('details[open] summary').textContent()).toContain('v3.2.21 Summer');
     expect(await page.locator('#drawer .tell p').textContent()).toContain('speak of breaking changes');
+    await shoot(page, `drawer-${name}`);
     await open(page, 1);
     await open(page, 2);
     expect(await violations(page)).toEqual([]);
     const sideways = await page.locator('#drawer').evaluate((node) => node.scrollWidth - node.clientWidth);
     expect(sideways).toBeLessThanOrEqual(0);
-    const { UPKEEP_SHOTS: shots } = process.env;
-    if (shots !== undefined) {
-      mkdirSync(shots, { recursive: true });
-      await page.screenshot({ path: `${shots}/notes-${name}.png`, animations: 'disabled' });
-    }
+    await notes.locator('.points').scrollIntoViewIfNeeded();
+    await shoot(page, `notes-${name}`);
+    await notes.locator('details').nth(2).locator('summary').scrollIntoViewIfNeeded();
+    await shoot(page, `hostile-${name}`);
+    await notes.locator('details').nth(19).scrollIntoViewIfNeeded();
+    await shoot(page, `last-${name}`);
     await page.close();
   });
 
@@ -130,6 +139,20 @@ describeInBrowser('release notes on the page', () => {
     await page.locator('#drawer .notes').getByText('github.com: it did not answer within 10s').waitFor();
     await page.close();
   });
+
+  /** Whether all of it is in the window, and its text is not cut off. */
+  async function isWhole(page: OpenPage, selector: string): Promise<boolean> {
+    const box = await page.locator(selector).boundingBox();
+    const isCut = await page.locator(selector).evaluate((node) => node.scrollWidth > node.clientWidth);
+    return box !== null && !isCut && box.x >= 0 && box.x + box.width <= (page.viewportSize()?.width ?? 0);
+  }
+
+  async function shoot(page: OpenPage, name: string): Promise<void> {
+    const { UPKEEP_SHOTS: shots } = process.env;
+    if (shots === undefined) return;
+    mkdirSync(shots, { recursive: true });
+    await page.screenshot({ path: `${shots}/${name}.png`, animations: 'disabled' });
+  }
 
   async function open(page: OpenPage, at: number): Promise<void> {
     await page.locator('#drawer .notes details').nth(at).locator('summary').click();

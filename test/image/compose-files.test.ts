@@ -16,7 +16,7 @@ import { runUpkeep, startUpkeep } from '../support/scene/run-upkeep.ts';
 import { dockerEnvironment } from './rig/docker.ts';
 import { needs } from './rig/needs.ts';
 
-const program = process.env['COMPOSE_PROGRAM'] ?? join(needs.plugins, 'docker-compose');
+const program = needs.compose;
 const count = Number(process.env['COMPOSE_PROJECTS'] ?? 300);
 const first = Number(process.env['COMPOSE_SEED'] ?? 1);
 const run = promisify(execFile);

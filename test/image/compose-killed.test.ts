@@ -20,7 +20,7 @@ const killer = fileURLToPath(new URL('../faults/rig/file-killer.mjs', import.met
 describeInLab('an update that is killed while it writes a compose file', (lab) => {
   const { engine, registry } = lab;
   const { failure } = obtainPlugins();
-  const program = join(needs.plugins, 'docker-compose');
+  const program = needs.compose;
   beforeEach((context) => {
     if (failure !== undefined || !existsSync(program)) skipBecause(context, failure ?? `missing: ${program}`);
   });

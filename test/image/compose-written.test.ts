@@ -1,74 +1,20 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { chmod, link, lstat, mkdir, mkdtemp, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { describeInLab } from '../lab/describe-in-lab.ts';
-import { obtainPlugins } from '../lab/engine/engines.mjs';
 import { webServer } from '../lab/registry/catalogue.ts';
-import { pushImage } from '../lab/registry/push.ts';
-import { skipBecause } from '../lab/skip-because.ts';
-import { runUpkeep } from '../support/scene/run-upkeep.ts';
-import { dockerEnvironment } from './rig/docker.ts';
-import { needs } from './rig/needs.ts';
+import { composeShop } from './rig/compose-shop.ts';
 
 const run = promisify(execFile);
 
 describeInLab('a compose file after an update to another tag', (lab) => {
-  const { engine, registry } = lab;
-  const { failure } = obtainPlugins();
-  const program = join(needs.plugins, 'docker-compose');
-  beforeEach((context) => {
-    if (failure !== undefined || !existsSync(program)) skipBecause(context, failure ?? `missing: ${program}`);
-  });
-  afterEach(() => engine.clear());
-
-  let repository = '';
-  let image = '';
-  let tests = 0;
-  beforeEach(() => {
-    repository = `compose-written/web${(tests += 1)}`;
-    image = `${registry.host}/${repository}`;
-  });
-  const push = (tag: string, content = webServer(tag)) => pushImage(registry, repository, tag, content);
-
-  /** A project in a folder of its own, started by compose, with versions 1.27 and 1.28 in the registry. */
-  async function shop(files: Readonly<Record<string, string>>, ...order: readonly string[]) {
-    for (const tag of ['1.27', '1.28']) await push(tag);
-    const roots = await mkdtemp(join(lab.dir, 'stacks-'));
-    onTestFinished(() => rm(roots, { recursive: true }));
-    const folder = join(roots, 'shop');
-    for (const [path, text] of Object.entries(files)) {
-      await mkdir(dirname(join(folder, path)), { recursive: true });
-      await writeFile(join(folder, path), text);
-    }
-    const environment = { ...dockerEnvironment(lab.dir, engine.socket), HOME: folder };
-    const compose = async (...args: readonly string[]) =>
-      (await run(program, [...order.flatMap((path) => ['-f', path]), ...args], { cwd: folder, env: environment }))
-        .stdout;
-    const up = () => compose('up', '-d', '--quiet-pull');
-    await up();
-    const read = (path = 'compose.yaml') => readFile(join(folder, path), 'utf8');
-    const writing = ['--compose-files', 'write', '--compose-roots', roots, '--state-dir', join(roots, 'state')];
-    const check = async () => {
-      const { stdout } = await runUpkeep(['check', '--json', ...writing.slice(0, 4)], { socket: engine.socket });
-      return containersIn(stdout);
-    };
-    const upkeep = async (args: readonly string[], options = writing) => {
-      const told = await runUpkeep([...args, '--json', '--health-window', '1s', ...options], { socket: engine.socket });
-      return { ...told, containers: containersIn(told.stdout) };
-    };
-    const update = async (...options: readonly string[]) => upkeep(['update'], [...writing, ...options]);
-    return { roots, folder, compose, up, read, upkeep, update, check };
-  }
-
-  const service = (name: string, of: string, more = '') =>
-    `  ${name}:\n    image: ${of}\n    stop_grace_period: 1s\n    labels: { upkeep.policy: minor }\n${more}`;
-  const oneService = (of = `${image}:1.27`) => `# The shop\nservices:\n${service('web', `${of} # pinned by hand`)}`;
+  const { engine } = lab;
+  const { push, shop, service, oneService, reference } = composeShop(lab);
 
   test('a tag is written into the compose file after its update, below --compose-roots, unless --compose-files or the label says off', async () => {
-    const text = `${oneService()}${service('quiet', `${image}:1.27`).replace('minor }', 'minor, upkeep.compose-files: off }')}`;
+    const text = `${oneService()}${service('quiet', `${reference()}:1.27`).replace('minor }', 'minor, upkeep.compose-files: off }')}`;
     const { read, update, upkeep, up, folder } = await shop({ 'compose.yaml': text });
     const off = await upkeep(['update', 'shop-web-1'], []);
     expect(off.containers).toMatchObject([{ outcome: 'updated' }]);
@@ -92,7 +38,7 @@ describeInLab('a compose file after an update to another tag', (lab) => {
       },
     ]);
     await up();
-    expect((await engine.inspect('shop-web-1'))?.Config.Image).toBe(`${image}:1.29`);
+    expect((await engine.inspect('shop-web-1'))?.Config.Image).toBe(`${reference()}:1.29`);
   });
 
   test('says before what it will write, and a rollback puts it back, byte for byte', async () => {
@@ -129,7 +75,7 @@ describeInLab('a compose file after an update to another tag', (lab) => {
   });
 
   test('a variable that two services share is written once both have moved', async () => {
-    const of = `${image}:\${TAG:-1.0}`;
+    const of = `${reference()}:\${TAG:-1.0}`;
     const text = `services:\n${service('web', of)}${service('worker', of)}`;
     const env = '# versions\r\nexport TAG="1.27" # of both\r\nOTHER=1.27\r\n';
     const { read, update, folder } = await shop({ 'compose.yaml': text, '.env': env });
@@ -143,7 +89,7 @@ describeInLab('a compose file after an update to another tag', (lab) => {
   });
 
   test('a text that also decides a service that stays is left, with the name of that service', async () => {
-    const text = `x-image: &image ${image}:1.27\nservices:\n${service('web', '*image')}${service('db', '*image').replace('minor', 'digest')}`;
+    const text = `x-image: &image ${reference()}:1.27\nservices:\n${service('web', '*image')}${service('db', '*image').replace('minor', 'digest')}`;
     const { read, update } = await shop({ 'compose.yaml': text });
     const { containers } = await update();
     expect(containers.find(({ name }) => name === 'shop-web-1')).toMatchObject({
@@ -155,18 +101,18 @@ describeInLab('a compose file after an update to another tag', (lab) => {
   });
 
   test('in an override file, an included and an extended one, behind a profile and a merge key', async () => {
-    const override = `services:\n${service('web', `${image}:1.27`)}`;
+    const override = `services:\n${service('web', `${reference()}:1.27`)}`;
     const main = [
       'include: [sub/more.yaml]',
-      `x-common: &common\n  image: ${image}:1.27\n  stop_grace_period: 1s\n  labels: [ upkeep.policy=minor ]`,
+      `x-common: &common\n  image: ${reference()}:1.27\n  stop_grace_period: 1s\n  labels: [ upkeep.policy=minor ]`,
       'services:',
       '  web:\n    image: busybox:9',
       '  merged:\n    <<: *common',
       '  extended:\n    extends: { file: sub/base.yaml, service: base }',
-      service('asked', `${image}:1.27`, '    profiles: [tools]\n'),
+      service('asked', `${reference()}:1.27`, '    profiles: [tools]\n'),
     ].join('\n');
-    const more = `services:\n${service('included', `"${image}:1.27"`)}`;
-    const base = `services:\n${service('base', `'${image}:1.27'`)}`;
+    const more = `services:\n${service('included', `"${reference()}:1.27"`)}`;
+    const base = `services:\n${service('base', `'${reference()}:1.27'`)}`;
     const files = { 'compose.yaml': main, 'prod.yaml': override, 'sub/more.yaml': more, 'sub/base.yaml': base };
     const { read, update, compose } = await shop(files, 'compose.yaml', 'prod.yaml');
     await compose('--profile', 'tools', 'up', '-d');
@@ -177,63 +123,13 @@ describeInLab('a compose file after an update to another tag', (lab) => {
 
   test('two replicas of a service are written after the second', async () => {
     const { read, update } = await shop({
-      'compose.yaml': `services:\n${service('web', `${image}:1.27`, '    scale: 2\n')}`,
+      'compose.yaml': `services:\n${service('web', `${reference()}:1.27`, '    scale: 2\n')}`,
     });
     expect((await update()).containers).toMatchObject([
       { compose: { state: 'written' } },
       { compose: { state: 'written' } },
     ]);
     expect(await read()).toContain(':1.28\n');
-  });
-
-  describe('up -d after a write', () => {
-    type Shop = Awaited<ReturnType<typeof shop>>;
-
-    /** Whether `up -d` leaves the container, which runs this tag in any case. */
-    async function isLeft({ compose }: Shop, tag: string, ...more: readonly string[]): Promise<boolean> {
-      const before = await engine.inspect('shop-web-1');
-      await compose('up', '-d', '--quiet-pull', ...more);
-      const after = await engine.inspect('shop-web-1');
-      expect(after?.Config.Image).toBe(`${image}:${tag}`);
-      return after?.Id === before?.Id;
-    }
-
-    test('re-creates the container once, with the version of the file, and then leaves it', async () => {
-      const one = await shop({ 'compose.yaml': oneService() });
-      await one.update();
-      expect(await one.read()).toContain(':1.28 #');
-      const labels = Object.keys((await engine.inspect('shop-web-1'))?.Config.Labels ?? {});
-      expect(labels).toContain('com.docker.compose.config-hash');
-      expect(labels).toContain('com.docker.compose.image');
-      expect(await isLeft(one, '1.28', '--no-recreate')).toBe(true);
-      expect([await isLeft(one, '1.28'), await isLeft(one, '1.28')]).toEqual([false, true]);
-    });
-
-    test('leaves the container whose tag moves later, for which nothing is written, also after a pull', async () => {
-      const one = await shop({ 'compose.yaml': oneService(`${image}:1.28`) });
-      const text = await one.read();
-      await push('1.28', webServer('1.28 again'));
-      expect((await one.update()).containers).toMatchObject([{ outcome: 'updated' }]);
-      expect(await one.read()).toBe(text);
-      expect(await isLeft(one, '1.28')).toBe(true);
-      await one.compose('pull', '--quiet');
-      expect(await isLeft(one, '1.28')).toBe(true);
-    });
-
-    test('has the version of the file where the old image was removed, and after a rollback', async () => {
-      const one = await shop({ 'compose.yaml': oneService() });
-      await one.update('--cleanup');
-      await one.compose('pull', '--quiet');
-      expect(await isLeft(one, '1.28')).toBe(false);
-      await push('1.29');
-      await one.update();
-      expect((await one.upkeep(['rollback', 'shop-web-1'])).containers).toMatchObject([
-        { outcome: 'went_back', compose: { state: 'put-back' } },
-      ]);
-      expect(await one.read()).toContain(':1.28 #');
-      await isLeft(one, '1.28');
-      expect(await isLeft(one, '1.28')).toBe(true);
-    });
   });
 
   test('keeps mode, owner, hard link and link of the file', async () => {
@@ -305,7 +201,7 @@ describeInLab('a compose file after an update to another tag', (lab) => {
   describe('of somebody else', () => {
     /** A container whose labels claim a file; it moves by a label of its own. */
     async function claim(labels: Readonly<Record<string, string>>, name = 'evil-web-1') {
-      await engine.run(name, `${image}:1.27`, {
+      await engine.run(name, `${reference()}:1.27`, {
         Labels: {
           'com.docker.compose.project': 'evil',
           'com.docker.compose.service': 'web',
@@ -332,7 +228,7 @@ describeInLab('a compose file after an update to another tag', (lab) => {
       ],
       ['the same project, as a second replica', { 'com.docker.compose.project': 'shop' }, 'shop-web-2', 'shared'],
     ] as const)('is not written for a label of %s', async (_, labels, name, reason) => {
-      const victim = `services:\n${service('web', `${image}:1.27`).replace('minor', 'digest')}`;
+      const victim = `services:\n${service('web', `${reference()}:1.27`).replace('minor', 'digest')}`;
       const { read, update, folder } = await shop({ 'compose.yaml': victim });
       await claim({ ...label(join(folder, 'compose.yaml')), ...labels }, name);
       const { containers } = await update();
@@ -343,7 +239,7 @@ describeInLab('a compose file after an update to another tag', (lab) => {
 
     test('is not written where only the container has the label that moves it, even if nothing else of it exists', async () => {
       const { read, update, folder, compose } = await shop({
-        'compose.yaml': `services:\n${service('web', `${image}:1.27`).replace('minor', 'digest')}`,
+        'compose.yaml': `services:\n${service('web', `${reference()}:1.27`).replace('minor', 'digest')}`,
       });
       const victim = await read();
       await takeDown(compose);
@@ -363,7 +259,7 @@ describeInLab('a compose file after an update to another tag', (lab) => {
       await takeDown(compose);
       const outside = await mkdtemp(join(lab.dir, 'outside-'));
       onTestFinished(() => rm(outside, { recursive: true }));
-      const text = `name: evil\nservices:\n${service('web', `${image}:1.27`)}`;
+      const text = `name: evil\nservices:\n${service('web', `${reference()}:1.27`)}`;
       await mkdir(join(roots, 'evil'));
       await writeFile(join(outside, 'compose.yaml'), text);
       await symlink(outside, join(roots, 'evil/link'));
@@ -383,7 +279,7 @@ describeInLab('a compose file after an update to another tag', (lab) => {
         `/proc/self/root${outside}/compose.yaml`,
         `/proc/${process.pid}/cwd/compose.yaml`,
       ]) {
-        await engine.pull(`${image}:1.27`);
+        await engine.pull(`${reference()}:1.27`);
         await claim(label(file, join(roots, 'evil')));
         const { containers } = await update();
         expect(containers, file).toMatchObject([
@@ -395,23 +291,6 @@ describeInLab('a compose file after an update to another tag', (lab) => {
     });
   });
 });
-
-type Told = {
-  readonly name: string;
-  readonly outcome: string;
-  readonly reason: string;
-  readonly compose?: { readonly state?: string; readonly reason?: string };
-};
-
-function containersIn(text: string): readonly Told[] {
-  try {
-    return (JSON.parse(text) as { containers: Told[] }).containers.toSorted((one, other) =>
-      one.name < other.name ? -1 : 1,
-    );
-  } catch {
-    return [];
-  }
-}
 
 /** Docker may still count the endpoint of a container that has just gone, and then keeps its network. */
 async function takeDown(compose: (...args: string[]) => Promise<unknown>): Promise<void> {

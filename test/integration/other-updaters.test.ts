@@ -5,7 +5,7 @@ import { pushImage } from '../lab/registry/push.ts';
 import { isPodman } from '../lab/engine/podman.ts';
 import { runUpkeep } from '../support/scene/run-upkeep.ts';
 import { upkeepScene } from '../support/scene/upkeep-scene.ts';
-import { effectsScene } from './effects/scene.ts';
+import { composeLabels, effectsScene } from './effects/scene.ts';
 
 /** Warnings about other updaters on the same engine. */
 describeInLab('other updaters on a real engine', (lab) => {
@@ -43,25 +43,35 @@ describeInLab('other updaters on a real engine', (lab) => {
     expect(warningsIn(next.stderr)).toEqual([]);
   });
 
-  test.each(['web.service', 'container-shop@web.service'])(
-    'systemd with the unit %s keeps a container of Podman as it is, and the check says so',
-    async (unit) => {
+  test.each([
+    ['web.service', {}],
+    ['container-shop@web.service', {}],
+    // As Quadlet runs it.
+    ['photos.service', { HostConfig: { AutoRemove: true } }],
+  ])(
+    'systemd with the unit %s keeps a container of Podman as it is, and the check says so; it is not restarted either',
+    async (unit, more) => {
       const { stale, inspect } = effectsScene(lab, 'units');
       const { check, update } = upkeepScene({ socket: engine.socket });
-      await stale('of-a-unit', { config: { StopTimeout: 1, Labels: { PODMAN_SYSTEMD_UNIT: unit } } });
-      await stale('plain', { config: { StopTimeout: 1 } });
-      const before = (await inspect('of-a-unit')).Id;
+      const Labels = { ...composeLabels('unit', 'plain:service_started:true'), PODMAN_SYSTEMD_UNIT: unit };
+      await stale('plain', { config: { StopTimeout: 1, Labels: composeLabels('plain') } });
+      await stale('of-a-unit', { config: { StopTimeout: 1, Labels, ...more } });
+      const before = await inspect('of-a-unit');
       const checked = (await check())['of-a-unit'];
       const { outcomes: updated } = await update();
       expect(updated['plain']).toMatchObject({ outcome: 'updated' });
       // With Docker the label is a label like any other.
-      if (!isPodman) return expect(updated['of-a-unit']).toMatchObject({ outcome: 'updated' });
+      if (!isPodman) {
+        if (!('HostConfig' in more)) expect(updated['of-a-unit']).toMatchObject({ outcome: 'updated' });
+        return;
+      }
       const reason = `It is run by the systemd unit "${unit}", which would start the old container again: update it with podman auto-update`;
       expect(checked).toMatchObject({ status: 'held', hold: 'not-replaceable' });
       expect(checked?.reason).toContain(reason.slice('It '.length));
       expect(updated['of-a-unit']).toMatchObject({ outcome: 'skipped' });
       expect(updated['of-a-unit']?.reason).toContain('podman auto-update');
-      expect((await inspect('of-a-unit')).Id).toBe(before);
+      const { Id, State } = await inspect('of-a-unit');
+      expect([Id, State.StartedAt]).toEqual([before.Id, before.State.StartedAt]);
     },
   );
 });

@@ -142,6 +142,25 @@ describe('the state of a container', () => {
     expect(await compare({ envFiles })).toMatchObject({ state: 'same' });
   });
 
+  test('is told for any number of projects in one check, but not for one with more than twenty files', async () => {
+    const ids = Array.from({ length: 40 }, (_, index) => `c${index}`);
+    const questions = ids.map((id): ComposeQuestion => {
+      write({ [`${id}/compose.yaml`]: ofWeb('nginx:1.27'), [`${id}/.env`]: 'A=1\n' });
+      const project = { name: id, folder: join(folder, id), files: [join(folder, id, 'compose.yaml')] };
+      return { id, project: { ...project, envFiles: undefined }, service: 'web', reference: 'nginx:1.27' };
+    });
+    const states = await openComposeFiles({ roots: [] }).compare(questions);
+    expect([...states.values()].map(({ state }) => state)).toEqual(ids.map(() => 'same'));
+
+    const parts = (count: number) => Array.from({ length: count }, (_, index) => `part${index}.yaml`);
+    write(Object.fromEntries(parts(30).map((path, index) => [path, `services:\n  s${index}:\n    image: x\n`])));
+    const including = (count: number) => `include: [${parts(count).join(', ')}]\n${ofWeb('nginx:1.27')}`;
+    write({ 'compose.yaml': including(19) });
+    expect(await compare()).toMatchObject({ state: 'same' });
+    write({ 'compose.yaml': including(30) });
+    expect(await compare()).toEqual({ state: 'refused', reason: 'too-many-files' });
+  });
+
   test('is refused without files, as for a project from standard input', async () => {
     expect(await compare({ files: [] })).toEqual({ state: 'refused', reason: 'no-files' });
   });

@@ -54,6 +54,117 @@ describe('breaking changes', () => {
     ]);
   });
 
+  test.each([
+    ['## Incompatible changes\n\n- The port is 8080'],
+    ['## Backwards compatibility breaks\n\n- The port is 8080'],
+    ['### BC breaks\n\n- The port is 8080'],
+    ['### Backward compatibility notes (breaking)\n\n- The port'],
+    ['- [Breaking Change] the port is 8080 now'],
+    ['- (breaking) the port is 8080 now'],
+    ['- [breaking change]: the port is 8080 now'],
+    ['- BREAKING - the port is 8080 now'],
+    ['- BREAKING – the port is 8080 now'],
+    ['- Breaking! The port is 8080 now'],
+    ['* 1a2b3c4: feat!: drop the old port (@ann)'],
+    ['* 1a2b3c4d5e feat(api)!: drop the old port'],
+    ['* 1a2b3c4d5e6f7a8b9c0d1a2b3c4d5e6f7a8b9c0d: fix!: drop the old port'],
+    ['* remove!: the old port'],
+    ['There is a breaking change in this release. Read on.'],
+    ['There are two breaking changes in this version.'],
+    ['v2.0 introduces breaking changes to the config file.'],
+    ['2.0.0 contains breaking changes.'],
+    ['This introduces a breaking change for users of the API'],
+    ['<h2>Breaking Changes</h2>\n\n- The port is 8080'],
+    ['<h3>⚠️ Breaking changes</h3>\n<ul><li>The port is 8080 now</li></ul>'],
+    ['<details><summary>Breaking changes</summary>\n\n- The port is 8080\n\n</details>'],
+    ['<details>\n<summary><b>Breaking changes</b></summary>\n\n- The port is 8080\n\n</details>'],
+    ['<b>Breaking changes</b>\n\n- The port is 8080'],
+    ['> **Warning**\n> This version drops support for the old monitors. You must migrate first.'],
+    ['> **⚠️ Warning**\n> Breaking: the port'],
+    ['## Breaking\n- The port'],
+    ['## :boom: BREAKING CHANGE\n- The port'],
+    ['## 2.0.0\n### ⚠ BREAKING CHANGES\n\n* **api:** the port'],
+    ['#### :boom: Breaking Change\n* `core`\n  * [#1](https://x/1) drop'],
+    ['- Breaking-Change: the port'],
+    ['**Breaking:**\n- The port'],
+    ['**BREAKING** The port is 8080 now'],
+    ['__Breaking changes__\n\n- The port'],
+    [':::warning\nThis release has breaking changes\n:::'],
+    ['Breaking changes\r\n================\r\n\r\n* The port\r\n'],
+    ['﻿## Breaking changes\n\n* The port'],
+    ['1. **Breaking change**: the port'],
+    ['## Changes\n### Breaking changes 🛠\n* feat: x by @a in https://github.com/a/b/pull/1'],
+    ['### 🛑 Breaking changes 🛑\n- The port'],
+    ['## ❗Breaking Changes❗\n- The port'],
+    ['⚠️ **Breaking changes** ⚠️\n\n- The port'],
+    ['**⚠️ Breaking changes:** the port is 8080'],
+    ['- ‼️ BREAKING: the port'],
+    ['- 🔴 Breaking: the port'],
+    ['### Breaking changes in the API\nThe port is now 8080.'],
+    ['### API Breaking Changes\n- a'],
+    ['### Breaking configuration changes\n- a'],
+    ['### Breaking config change\n- a'],
+    ['### Breaks\n- a'],
+    ['This is a breaking release.'],
+    ['**This is a BREAKING release!** Make a backup.'],
+    ['Contains breaking changes, see the migration guide.'],
+  ])('are found in other words too: %j', (text) => {
+    expect(read(text).breaking.length).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ['- ci: check for breaking changes'],
+    ['- Add a linter for breaking changes of the schema'],
+    ['- chore: detect breaking changes in CI'],
+    ['Breaking changes: none'],
+    ['**Breaking changes:** None'],
+    ['BREAKING CHANGES: N/A\n\n- One'],
+    ['- Breaking changes: no\n- One'],
+    ['## Breaking changes\n\nThere are no breaking changes in this release.\n\n## Fixes\n- One'],
+    ['## Breaking changes\n\nNone 🎉\n\n## Fixes\n- One'],
+    ['## Breaking changes\n\n_None_\n\n## Fixes\n- One'],
+    ['## Breaking changes\n\nNone that we know of.\n\n## Fixes\n- One'],
+    ['## Breaking changes\n\n- none\n\n## Fixes\n- One'],
+    ['## Breaking changes\n\nThis release does not contain any breaking changes.\n\n## Fixes\n- One'],
+    ['## Breaking changes\n\nNo breaking changes this time!\n\n## Fixes\n- One'],
+    ['## Breaking changes: none\n\n- One'],
+    ['## ⚠ BREAKING CHANGES\n\nN/A'],
+    ['This release should contain no breaking changes.'],
+    ['- Improve the page about breaking changes'],
+    ['- docs: list breaking changes of 1.0'],
+    ['- Breaking bad is a series'],
+    ['- Fix line breaking in titles'],
+    ['- Word-breaking of long titles'],
+    ['- Prevent breaking changes by a test'],
+    ['Hello world!: a song'],
+    ['- Warning!: hot'],
+    ['> **Note**\n> The option is no longer slow'],
+    ['- The option is no longer slow'],
+    ['- Fixed an incompatibility with Node 22'],
+    ['- Incompatible plugins are shown'],
+    ['- feat: a tie-breaking rule for equal versions'],
+    ['This is a non-breaking release.'],
+    ['- record-breaking speed'],
+    ['There are no known breaking changes'],
+    ["This isn't a breaking change"],
+    ['It has been tested, so there should not be any breaking changes.'],
+    ['Backwards compatible: yes'],
+    ['- Revert "feat!: drop the old port"'],
+  ])('are not found in what only speaks of them: %j', (text) => {
+    expect(read(text).breaking).toEqual([]);
+  });
+
+  test.each([
+    ['2.0.0 (BREAKING)', true],
+    ['v2: a breaking release', true],
+    ['BREAKING: v2', true],
+    ['v2.0.0 - Breaking Changes!', true],
+    ['Ground-breaking release', false],
+    ['Non-breaking cleanup', false],
+  ])('are found in the title %j: %s', (title, expected) => {
+    expect(read('- x', title).breaking.length > 0).toBe(expected);
+  });
+
   test('are told with the sentences of their section, at most three', () => {
     const { breaking } = read('## Breaking changes\n\n- One\n- Two\n- Three\n- Four\n\n## Fixes\n\n- Five');
     expect(breaking).toEqual(['One', 'Two', 'Three'].map((text) => ({ text, rule: 'heading' })));
@@ -210,17 +321,29 @@ describe('readMarkdown()', () => {
     ['definitions', long('[a]: /b\n')],
     ['commits', long(' by @a in https://x/pull/')],
     ['digits', long('1.1.1.1.')],
+    ['summaries', long('<summary> ')],
+    ['headings in HTML', long('\n<h1>a</h2>')],
+    ['bold words in HTML', long('\n<b>a')],
+    ['items in HTML', long('<li')],
+    ['titles', long('breaking:\n\n')],
+    ['headings', long('# Breaking changes\n- a\n')],
+    ['alerts', long('> **Warning**\n\n')],
+    ['hashes', long('abcdef0')],
   ];
 
   test.each(hostile)('reads hostile %s in bounded work, and has a tree of allowed nodes', (_, text) => {
-    const begun = process.cpuUsage();
+    let busyMs = Infinity;
+    for (let tries = 0; tries < 3 && busyMs >= 300; tries += 1) {
+      const begun = process.cpuUsage();
+      read(text);
+      busyMs = process.cpuUsage(begun).user / 1000;
+    }
     const { blocks, breaking, points } = read(text);
-    const busyMs = process.cpuUsage(begun).user / 1000;
     expect(countOf(blocks, 0)).toBeLessThan(25_000);
     expect(breaking.length).toBeLessThanOrEqual(3);
     expect(points.every((point) => point.length <= 160)).toBe(true);
-    // 300 ms of the processor in the shipped program; a quadratic reader needs minutes.
-    expect(busyMs).toBeLessThan(3000);
+    // Of the processor, with one of three tries; a quadratic reader needs minutes.
+    expect(busyMs).toBeLessThan(300);
   });
 
   test('never throws and never keeps more than allowed nodes, whatever it reads', () => {

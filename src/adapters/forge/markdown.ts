@@ -1,5 +1,5 @@
 import MarkdownIt, { type Token } from 'markdown-it';
-import { alerts, type Alert, type Block, type Span } from '../../domain/notes/read-release.ts';
+import { alerts, type Alert, type Block, type Span, textOf } from '../../domain/notes/read-release.ts';
 
 /**
  * Reads release notes into a tree of plain data. HTML is dropped, images become their texts, and links keep https
@@ -26,12 +26,26 @@ type Room = { left: number };
 /** Without comments, folded lists of dependencies, and characters that a terminal would obey. */
 function prepared(text: string): string {
   const plain = visible(text.slice(0, maxText).replaceAll(/\r\n?/g, '\n'));
-  return cutOut(
+  const kept = cutOut(
     cutOut(plain, '<!--', '-->', () => true),
     '<details',
     '</details>',
     (part) => /^<details[^>]{0,100}>\s*<summary>[^<]{0,100}depend/i.test(part),
   );
+  return inMarkdown(kept).slice(0, maxText);
+}
+
+/** Headings, bold lines and items that are written in HTML, because a rule asks for them. Other tags vanish later. */
+function inMarkdown(text: string): string {
+  const bold = (inner: string) => `**${inner.replaceAll(/<[^<>]{0,300}>|\*/g, '').trim()}**`;
+  return text
+    .replaceAll(
+      /^[ \t]*<h([1-6])\b[^<>\n]{0,200}>(.{1,300}?)<\/h\1>/gim,
+      (_, level: string, inner: string) => `\n${'#'.repeat(Number(level))} ${inner}\n`,
+    )
+    .replaceAll(/<summary>\s*(\S.{0,300}?)\s*<\/summary>/gi, (_, inner: string) => `\n\n${bold(inner)}\n\n`)
+    .replaceAll(/^[ \t]*<(b|strong)>(.{1,300}?)<\/\1>/gim, (_, _tag, inner: string) => bold(inner))
+    .replaceAll(/<li\b[^<>\n]{0,200}>/gi, '\n- ');
 }
 
 /** A numeric character reference may bring back what was removed before. */
@@ -128,14 +142,15 @@ function readOne(
 
 const maxCode = 10_000;
 
-/** GitHub writes an alert as a quotation that begins with `[!WARNING]`. */
+/** GitHub writes an alert as a quotation that begins with `[!WARNING]`, formerly with a bold word. */
 function quoteOf(blocks: readonly Block[]): Block {
   const [first, ...rest] = blocks;
   const [head, ...spans] = first?.kind === 'para' ? first.spans : [];
-  const [mark, word = ''] = (head?.kind === 'text' && /^\[!(\w{3,9})\]\s*/.exec(head.text)) || [];
-  const alert: Alert | undefined = alerts.find((name) => name === word.toLowerCase());
-  if (alert === undefined || mark === undefined || head?.kind !== 'text') return { kind: 'quote', blocks };
-  const text = head.text.slice(mark.length);
+  const mark = head?.kind === 'text' ? (/^\[!(\w{3,9})\]\s*/.exec(head.text)?.[0] ?? '') : '';
+  const word = (head?.kind === 'strong' ? textOf([head]) : mark).replaceAll(/[^a-z]/gi, '').toLowerCase();
+  const alert: Alert | undefined = alerts.find((name) => name === word);
+  if (alert === undefined) return { kind: 'quote', blocks };
+  const text = head?.kind === 'text' ? head.text.slice(mark.length) : '';
   const left: readonly Span[] = [...(text === '' ? [] : [{ kind: 'text' as const, text }]), ...spans];
   return {
     kind: 'quote',

@@ -94,19 +94,20 @@ export type ComposeImages =
  */
 export function imagesOf(project: ComposeProject, sources: ComposeSources): ComposeImages {
   const needed = new Set<string>();
-  const reader: Reader = {
-    read(path) {
-      const source = sources.get(path);
-      if (source === undefined) needed.add(path);
-      return source;
-    },
-    count: () => sources.size,
+  const found = new Set<string>();
+  // `sources` may have files of other projects too.
+  const read: Read = (path) => {
+    const source = sources.get(path);
+    if (source !== 'missing') found.add(path);
+    if (found.size > maxFiles) throw new Faulty('too-many-files');
+    if (source === undefined) needed.add(path);
+    return source;
   };
   try {
     if (project.files.length === 0) throw new Faulty('no-files');
     const own: Variables = (name) => (name === 'COMPOSE_PROJECT_NAME' ? [{ text: project.name }] : undefined);
     const { folder, files, envFiles } = project;
-    const { services, statedName } = servicesIn({ folder, files, envFiles, outer: own, depth: 0 }, reader);
+    const { services, statedName } = servicesIn({ folder, files, envFiles, outer: own, depth: 0 }, read);
     if (needed.size > 0) return { kind: 'needs', files: [...needed] };
     const images = new Map<string, Pieces>();
     for (const [name, { image }] of services) if (image !== undefined && image !== 'reset') images.set(name, image);
@@ -117,7 +118,7 @@ export function imagesOf(project: ComposeProject, sources: ComposeSources): Comp
   }
 }
 
-type Reader = { readonly read: (path: string) => ComposeSource | undefined; readonly count: () => number };
+type Read = (path: string) => ComposeSource | undefined;
 
 /** Ends the evaluation; never leaves this module. */
 class Faulty extends Error {
@@ -140,18 +141,18 @@ type Services = {
   readonly statedName: string | undefined;
 };
 
-function servicesIn(part: Part, reader: Reader): Services {
-  if (part.depth > maxDepth || reader.count() > maxFiles) throw new Faulty('too-many-files');
-  const variables = variablesOf(part, reader);
+function servicesIn(part: Part, read: Read): Services {
+  if (part.depth > maxDepth) throw new Faulty('too-many-files');
+  const variables = variablesOf(part, read);
   const found = new Map<string, ComposeService>();
   const included: ComposeNode[] = [];
   const inEnvironment = variables('COMPOSE_PROJECT_NAME')?.filter(({ at }) => at !== undefined) ?? [];
   let statedName: string | undefined;
   for (const path of part.files) {
-    for (const document of documentsOf(path, reader)) {
+    for (const document of documentsOf(path, read)) {
       const top = entriesOf(document);
       const services = entriesOf(top.get('services'));
-      const scope = { path, folder: part.folder, services, variables, reader };
+      const scope = { path, folder: part.folder, services, variables, read };
       for (const [name, service] of services)
         found.set(name, overridden(found.get(name), serviceOf(service, scope, 0)));
       const include = top.get('include');
@@ -160,7 +161,7 @@ function servicesIn(part: Part, reader: Reader): Services {
     }
   }
   for (const each of included) {
-    const { services } = servicesIn(includedPart(each, part, variables), reader);
+    const { services } = servicesIn(includedPart(each, part, variables), read);
     for (const [name, service] of services) {
       if (found.has(name)) throw new Faulty('conflict');
       found.set(name, service);
@@ -196,24 +197,24 @@ function includedPart(node: ComposeNode, { folder, depth }: Part, variables: Var
 }
 
 /** Variables of an outer project count before those of the files of an included one. */
-function variablesOf({ folder, envFiles, outer, depth }: Part, reader: Reader): Variables {
+function variablesOf({ folder, envFiles, outer, depth }: Part, read: Read): Variables {
   const values = new Map<string, Pieces>();
   const known: Variables = (name) =>
     depth > 0 ? (outer(name) ?? values.get(name)) : (values.get(name) ?? outer(name));
   for (const path of envFiles ?? [`${folder}/.env`]) {
     if (path === '/dev/null') continue;
-    const source = reader.read(path);
+    const source = read(path);
     if (source === undefined || (source === 'missing' && envFiles === undefined)) continue;
     if (typeof source === 'string') throw new Faulty(source);
-    const read = readEnvFile({ file: path, text: source.text }, known, values);
-    if (read === undefined) throw new Faulty('variables');
-    for (const [name, value] of read) values.set(name, value);
+    const own = readEnvFile({ file: path, text: source.text }, known, values);
+    if (own === undefined) throw new Faulty('variables');
+    for (const [name, value] of own) values.set(name, value);
   }
   return known;
 }
 
-function documentsOf(path: string, reader: Reader): readonly ComposeNode[] {
-  const source = reader.read(path);
+function documentsOf(path: string, read: Read): readonly ComposeNode[] {
+  const source = read(path);
   if (source === undefined) return [];
   if (typeof source === 'string') throw new Faulty(source);
   if (source.documents === undefined) throw new Faulty('not-compose');
@@ -226,7 +227,7 @@ type Scope = {
   readonly folder: string;
   readonly services: ReadonlyMap<string, ComposeNode>;
   readonly variables: Variables;
-  readonly reader: Reader;
+  readonly read: Read;
 };
 
 /** With what it does not say itself from the service that it extends. */
@@ -266,13 +267,13 @@ function labelsIn(node: ComposeNode | undefined, variables: Variables): Readonly
 }
 
 function extended(base: ComposeNode, scope: Scope, depth: number): ComposeService | undefined {
-  const { variables, reader, folder } = scope;
+  const { variables, read, folder } = scope;
   const entries = entriesOf(base);
   const [name] = textsOf(base.kind === 'text' ? base : entries.get('service'), variables);
   const [file] = textsOf(entries.get('file'), variables);
   if (name === undefined) throw new Faulty('not-compose');
   const path = file === undefined ? undefined : absolute(file, folder);
-  const documents = path === undefined ? [] : documentsOf(path, reader);
+  const documents = path === undefined ? [] : documentsOf(path, read);
   if (path !== undefined && documents.length === 0) return undefined;
   const services = path === undefined ? scope.services : entriesOf(entriesOf(documents.at(-1)).get('services'));
   const service = services.get(name);

@@ -119,7 +119,7 @@ function breakingIn(title: string, sections: readonly Section[]): readonly Break
     if (isBreakingTitle(section.title) && hasBody(section))
       for (const text of leadingItems(section)) add(text, 'heading');
     for (const { text, isMarked, alert } of linesOf(section.body)) {
-      if (isMarked || hasMark(text)) add(withoutMark(text), 'mark');
+      if ((isMarked && !saysNone(text)) || hasMark(text)) add(withoutMark(text), 'mark');
       else if (
         alert !== undefined &&
         alert !== 'note' &&
@@ -137,14 +137,21 @@ function breakingIn(title: string, sections: readonly Section[]): readonly Break
 
 function isBreakingTitle(title: string): boolean {
   const plain = plainStart(title);
-  if (plain === '' || isNegated(plain)) return false;
+  if (plain === '' || isNegated(plain) || saysNone(plain)) return false;
   return breakingStart.test(plain) || (plain.length < maxTitle && breakingWithin.test(plain));
 }
 
 const breakingStart =
-  /^(?:(?:potentially|potential|possibly|possible|new|other|known|important)\s+)?(?:breaking(?:(?:\s+api)?\s+changes?\b|\s*(?:$|[:!(–—-]))|backwards?[- ]incompatib)/i;
+  /^(?:(?:potentially|potential|possibly|possible|new|other|known|important)\s+)?(?:breaking(?:(?:\s+[a-z]{2,20})?\s+changes?\b|\s*(?:$|[:!(–—-]))|breaks\s*(?:$|:)|backwards?[- ]incompatib|incompatib(?:ilities\b|le\s+(?:[a-z]{2,20}\s+)?changes?\b)|(?:(?:backwards?[- ])?compatibility|bc)[- ]breaks?\b)/i;
 
-const breakingWithin = /\bbreaking(?:\s+api)?\s+changes?\b|\[breaking\]/i;
+const breakingWithin =
+  /(?<![\p{L}-])breaking(?:\s+[a-z]{2,20})?\s+changes?\b|(?<![\p{L}-])breaking\s+release\b|[[(]breaking[\])]/iu;
+
+/** `Breaking changes: none`. */
+function saysNone(text: string): boolean {
+  const [, rest = ''] = /\bbreaking(?:\s+[a-z]{2,20})?\s*[:(–—-]\s*(.{0,200})$/i.exec(text.slice(0, maxSentence)) ?? [];
+  return /\p{L}/u.test(rest) && isNothing(rest);
+}
 
 /** The items of a section about breaking changes, or its paragraphs. */
 function leadingItems(section: Section): readonly string[] {
@@ -162,27 +169,40 @@ function hasBody(section: Section): boolean {
 }
 
 function isNothing(text: string): boolean {
-  return /^[\s\p{P}]*(?:none|n\/a|nothing|no|no breaking changes?)?(?:\s+(?:in this (?:release|version)|so far|known|at this time))?[\s\p{P}]*$/iu.test(
-    text.slice(0, 100),
-  );
+  const plain = text
+    .slice(0, maxHit)
+    .replaceAll(/[^\p{L}\p{N}/' ]+/gu, ' ')
+    .trim();
+  if (nothing.test(plain)) return true;
+  return deniedBreaking.test(plain) && !/\b(?:but|except|however|unless|if)\b/i.test(plain);
 }
 
-/** The mark may be behind another one, as in `[CHANGE] **breaking** …`. */
+const nothing =
+  /^(?:(?:none|n\/a|not applicable|nothing|nil|no)(?: breaking(?: changes?)?)?(?: (?:(?:in|for|with|of) )?(?:this|the) (?:release|version|update|time)| (?:so far|known|yet|at this time|that we (?:know|are aware) of|to (?:note|report)))*)?$/i;
+
+const deniedBreaking = /(?:\b(?:no|not|without|nothing)\b|n't\b).{0,80}\bbreaking\b/i;
+
+/** The mark may be behind another one, as in `[CHANGE] **breaking** …`, or behind the hash of a commit. */
 function hasMark(text: string): boolean {
-  const plain = plainStart(text);
+  const plain = plainStart(text).replace(/^[0-9a-f]{7,40}:?\s+/i, '');
   if (conventional.test(plain)) return true;
+  if (saysNone(plain)) return false;
   if (/\bBREAKING[ -]CHANGES?\b/.test(text)) return !isNegated(text);
   return markAtStart.test(plain) && !isNegated(plain.slice(0, 40));
 }
 
 const markAtStart =
-  /^(?:\[[a-z ]{1,20}\]:?\s*)?(?:\[breaking\]|\(breaking\)|breaking(?:\s+changes?)?(?:\s*\/[^:]{0,60})?(?:\s*\([^)]{0,60}\))?\s*:)/i;
+  /^(?:\[[a-z ]{1,20}\]:?\s*)?(?:[[(]breaking(?:[\s-]+changes?)?[\])]|breaking(?:[\s-]+changes?)?(?:\s*\/[^:]{0,60})?(?:\s*\([^)]{0,60}\))?(?:\s*[:!]|\s+[–—-]\s))/i;
 
-/** https://www.conventionalcommits.org/en/v1.0.0/ */
-const conventional = /^(?:feat|fix|refactor|chore|build|ci|docs|perf|style|test|deps|revert)(?:\([^)]{1,60}\))?!:/i;
+/** Of any type, with a scope or without: https://www.conventionalcommits.org/en/v1.0.0/ */
+const conventional =
+  /^(?!(?:warning|note|notice|attention|important|caution|danger)!)[a-z-]{2,20}(?:\([^)]{1,60}\))?!:/i;
 
 function withoutMark(text: string): string {
-  const plain = plainStart(text).replace(/^\[breaking\]\s*|^breaking(?:\s+changes?)?\s*[:!]\s*/i, '');
+  const plain = plainStart(text).replace(
+    /^[[(]breaking(?:[\s-]+changes?)?[\])]:?\s*|^breaking(?:[\s-]+changes?)?(?:\s*[:!]|\s+[–—-]\s)\s*/i,
+    '',
+  );
   return plain === '' ? text : plain;
 }
 
@@ -193,8 +213,16 @@ function saysBreaking(text: string): boolean {
   return sentencesOf(text).some((sentence) => aboutThis.test(sentence) && !isNegated(sentence));
 }
 
-const aboutThis =
-  /\bth(?:is|e) (?:(?:new|major|minor|latest) )?(?:release|version|update|is)\b[^.]{0,200}\b(?:breaking|incompatible) (?:api )?changes?\b|\bthis is an? (?:breaking|incompatible) (?:api )?change\b|\b(?:for|several|multiple|some|many) breaking (?:api )?changes?\b/i;
+const aboutThis = new RegExp(
+  [
+    String.raw`\bth(?:is|e) (?:(?:new|major|minor|latest) )?(?:release|version|update|is)\b[^.]{0,200}\b(?:breaking|incompatible) (?:api )?changes?\b`,
+    String.raw`\bthis is an? (?:breaking|incompatible) (?:api )?(?:change|release|update|version)\b`,
+    String.raw`\b(?:several|multiple|some|many) breaking (?:api )?changes?\b`,
+    String.raw`\b(?:there (?:is|are)|contains?|includes?|introduces?|brings?|has|have|comes? with) (?:[\w-]{1,20} ){0,2}(?:breaking|incompatible) (?:api )?changes?\b`,
+    String.raw`\b(?:see|read|refer|consult|visit|notes?|guide|docs?|documentation)\b[^.]{0,200}\bfor breaking (?:api )?changes?\b`,
+  ].join('|'),
+  'i',
+);
 
 /** Whether a sentence about breaking changes denies them, mends them, or is a disclaimer of a pre-release. */
 function isNegated(text: string): boolean {

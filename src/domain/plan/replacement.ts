@@ -55,12 +55,12 @@ export function whyNotReplaceable(container: Container, context: ReplacementCont
   if (status === 'running' && context.jobs.has(container.id)) {
     return 'is a job that others wait for, and is running: it is replaced when it has ended';
   }
+  if (container.settings.obstacle !== undefined) return container.settings.obstacle;
   const reason = removesItself(container) ? whyNotByAutoRemoveReplica(container, context) : undefined;
   if (reason !== undefined) return reason;
   if (!context.imageIds.has(container.imageId)) {
     return 'runs an image that is gone from the engine, so its own settings cannot be distinguished from the image’s';
   }
-  if (container.settings.obstacle !== undefined) return container.settings.obstacle;
   const held = context.graph.hard.get(container.id) ?? [];
   return held.map((dependency) => whyLost(container, dependency, context)).find((why) => why !== undefined);
 }

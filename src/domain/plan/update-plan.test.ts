@@ -211,6 +211,25 @@ describe('planUpdate() and restart: true', () => {
     expect(restarts(all, ['db', 'vpn'])).toContainEqual(['by-PidMode', ['vpn']]);
   });
 
+  test('restarts no container of a unit of systemd, which would end with it; on Docker the label means nothing', () => {
+    const label = { PODMAN_SYSTEMD_UNIT: 'web.service' };
+    const web = inProject('web', 'db:service_started:true');
+    const { settings } = web;
+    const Config = { ...settings.Config, Labels: { ...settings.Config.Labels, ...label } };
+    const onDocker = { ...web, settings: { ...settings, Config } };
+    const onPodman = {
+      ...web,
+      settings: { ...settings, Config, obstacle: 'is run by the systemd unit "web.service"' },
+    };
+    const proxy = inProject('proxy', 'web:service_started:true');
+    expect(restarts([inProject('db'), onPodman, proxy], ['db'])).toEqual([]);
+    expect(restarts([inProject('db'), onDocker, proxy], ['db'])).toHaveLength(2);
+    const autoRemoved = { ...onPodman, settings: { ...onPodman.settings, HostConfig: { AutoRemove: true } } };
+    expect(plan([autoRemoved], ['web']).refused).toMatchObject([
+      { reason: 'It is run by the systemd unit "web.service"' },
+    ]);
+  });
+
   test('restarts no container whose namespace someone uses who must not be touched, and who would lose it', () => {
     const containers = (status: ContainerStatus) => [
       inProject('db'),

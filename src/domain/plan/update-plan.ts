@@ -470,6 +470,11 @@ function holdersOfNamespaces({ hard }: Pick<DependencyGraph, 'hard'>): ReadonlyM
   return holders;
 }
 
+/** Whether systemd runs it: its unit ends with the container, and removes it. On Docker the label means nothing. */
+function isOfUnit({ settings: { Config, obstacle } }: Container): boolean {
+  return obstacle !== undefined && Config.Labels?.['PODMAN_SYSTEMD_UNIT'] !== undefined;
+}
+
 /** A container whose namespaces are in use is restarted only if all their users may be. Each is `asked` once. */
 function mayBeRestarted(
   id: string,
@@ -482,6 +487,7 @@ function mayBeRestarted(
   const { graph, jobs, optedOut, ownId, settings } = input;
   const container = graph.containers.get(id);
   if (container === undefined || id === ownId || optedOut.has(id) || container.state.status !== 'running') return false;
+  if (isOfUnit(container)) return false;
   if (desiredEndStateOf(container, { isLinked: true, isJob: jobs.has(id) }, settings) !== 'running') return false;
   return (holders.get(id) ?? []).every((holder) => {
     const status = graph.containers.get(holder)?.state.status;

@@ -51,7 +51,7 @@ function sharesHostName(inspected: JsonObject): boolean {
 function managedByOthers(own: JsonObject, labels: unknown): string | undefined {
   const unit = text(fields(labels)['PODMAN_SYSTEMD_UNIT']);
   if (unit !== '')
-    return `is run by the systemd unit ${quoted(unit, 100)}, which would start the old container again: update it with podman auto-update`;
+    return `is run by the systemd unit ${quoted(unit, 100)}, which would start the old container again: update it with podman auto-update, or write another tag as Image= into its .container file and restart the unit`;
   if (text(own['Pod']) !== '' || own['IsInfra'] === true)
     return 'is part of a pod, in which the Docker API cannot create a container: update it with podman auto-update';
   if (arrayOf(fields(own['Config'])['Secrets']).length > 0)
