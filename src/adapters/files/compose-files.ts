@@ -317,7 +317,7 @@ function convert(document: Document, source: string): ComposeNode {
     for (const each of merged)
       if (each.kind === 'map')
         for (const [name, inner] of each.entries) if (!entries.has(name)) entries.set(name, inner);
-    return { kind: 'map', entries };
+    return node.tag === '!override' ? { kind: 'map', entries, replaces: true } : { kind: 'map', entries };
   }
 
   return read(document.contents, 0);

@@ -6,8 +6,14 @@ export type ComposeNode =
       /** Where the text stands in the file, if it stands there as it is. */
       readonly at?: number;
     }
-  | { readonly kind: 'map'; readonly entries: ReadonlyMap<string, ComposeNode> }
+  | {
+      readonly kind: 'map';
+      readonly entries: ReadonlyMap<string, ComposeNode>;
+      /** `!override`: earlier files have no say in it. */
+      readonly replaces?: true;
+    }
   | { readonly kind: 'list'; readonly items: readonly ComposeNode[] }
+  /** `!reset`: gone, also if an earlier file has it. */
   | { readonly kind: 'none' };
 
 /** A file as it was read. `documents`: those of a YAML file; undefined if it is none, or has too much in it. */
@@ -153,8 +159,12 @@ function servicesIn(part: Part, read: Read): Services {
       const top = entriesOf(document);
       const services = entriesOf(top.get('services'));
       const scope = { path, folder: part.folder, services, variables, read };
-      for (const [name, service] of services)
-        found.set(name, overridden(found.get(name), serviceOf(service, scope, 0)));
+      if (replaces(top.get('services'))) found.clear();
+      for (const [name, service] of services) {
+        const base = replaces(service) ? undefined : found.get(name);
+        if (service.kind === 'none') found.delete(name);
+        else found.set(name, overridden(base, serviceOf(service, scope, 0)));
+      }
       const include = top.get('include');
       if (include?.kind === 'list') included.push(...include.items);
       statedName = textsOf(top.get('name'), variables)[0] ?? statedName;
@@ -168,6 +178,10 @@ function servicesIn(part: Part, read: Read): Services {
     }
   }
   return { services: found, statedName: inEnvironment.length > 0 ? textOf(inEnvironment) : statedName };
+}
+
+function replaces(node: ComposeNode | undefined): boolean {
+  return node?.kind === 'none' || (node?.kind === 'map' && node.replaces === true);
 }
 
 /** A service in a later file, or one that extends another. */
@@ -240,7 +254,7 @@ function serviceOf(service: ComposeNode, scope: Scope, depth: number): ComposeSe
     labels: labelsIn(entries.get('labels'), scope.variables),
   };
   const base = entries.get('extends');
-  return base === undefined ? own : overridden(extended(base, scope, depth), own);
+  return base === undefined || base.kind === 'none' ? own : overridden(extended(base, scope, depth), own);
 }
 
 function ownImage(image: ComposeNode | undefined, { path, variables }: Scope): Pieces | 'reset' | undefined {
@@ -467,7 +481,8 @@ function closingQuote(text: string, open: number, quote: string): number {
   return -1;
 }
 
+/** Another escape than these stays as it is. A dollar sign is doubled, so that nothing is put in its place. */
 function unescaped(text: string): string {
-  const letters: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
-  return text.replaceAll(/\\([\s\S])/g, (_, letter: string) => letters[letter] ?? letter);
+  const letters: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', $: '$$', '"': '"', '\\': '\\' };
+  return text.replaceAll(/\\([\s\S])/g, (escape, letter: string) => letters[letter] ?? escape);
 }

@@ -58,9 +58,16 @@ export function generatedProject(seed: number): GeneratedProject {
   files['compose.yaml'] = main.replaceAll('\n', chance(0.15) ? '\r\n' : '\n');
   const order = ['compose.yaml'];
   if (chance(0.4)) {
-    const overrides = used
-      .slice(0, 2)
-      .map((name) => `  ${name}:\n    ${chance(0.6) ? `image: ${reference()}` : 'command: z'}`);
+    const overrides = used.slice(0, 2).map((name) => {
+      const own = chance(0.6) ? `image: ${reference()}` : 'command: z';
+      return one([
+        `  ${name}:\n    ${own}`,
+        `  ${name}:\n    ${own}`,
+        `  ${name}: !override\n    image: ${reference()}`,
+        `  ${name}:\n    image: !reset null\n    build: .`,
+        `  ${name}: !reset null`,
+      ]);
+    });
     files['override.yaml'] = `services:\n${overrides.join('\n')}\n`;
     order.push('override.yaml');
   }
@@ -83,6 +90,7 @@ export function generatedProject(seed: number): GeneratedProject {
       `${name}: ${value}`,
       `${name}=${value} # comment`,
       `${name} = ${value}`,
+      String.raw`SECRET="a\.\$b\"c"` + `\n${name}=${value}`,
     ]);
   const env = (): string =>
     [
