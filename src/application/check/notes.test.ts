@@ -115,6 +115,22 @@ test('all containers of a repository are one question; each repository is anothe
   await notes.close();
 });
 
+test('a step that is seen while others are read is read next, without a pause', async () => {
+  let answerFirst = () => {};
+  const held = new Promise<void>((resolve) => (answerFirst = resolve));
+  const { notes, clock, asked } = service(async ({ repository }) => {
+    if (repository.path === 'acme/web') await held;
+    return found(release('v2.0.0', 'One'));
+  });
+  notes.consider([step('1.0.0', '2.0.0')]);
+  await clock.advance(0);
+  notes.consider([step('1.0.0', '2.0.0', 'acme/other')]);
+  answerFirst();
+  await clock.advance(0);
+  expect(asked.map(({ repository }) => repository.path)).toEqual(['acme/web', 'acme/other']);
+  await notes.close();
+});
+
 test.each([
   ['young notes after an hour', found(release('v2.0.0', 'One', { publishedAtMs: Date.UTC(2025, 11, 31) })), 1],
   ['older notes after a day', found(release('v2.0.0', 'One', { publishedAtMs: Date.UTC(2025, 1, 1) })), 24],

@@ -130,9 +130,10 @@ export function createNotes({ forges, hosts = new Map(), clock, log, store, isSe
   async function keepReading(): Promise<void> {
     for (;;) {
       await loading;
+      // Made before the reading, so that steps that are seen meanwhile do not wait for the next due time.
+      wake = new AbortController();
       await readDue([...wanted.values()], closing.signal);
       if (!isService || closing.signal.aborted) return;
-      wake = new AbortController();
       const next = Math.min(...[...wanted.keys()].map((key) => known.get(key)?.dueAtMs ?? 0));
       const waitMs = Math.min(Math.max(next - clock.nowMs(), minWaitMs), maxWaitMs);
       await clock.sleep(waitMs, AbortSignal.any([closing.signal, wake.signal])).catch(() => undefined);
