@@ -328,7 +328,7 @@ export function createApplication(
     return async (selected, order, signal) => {
       const report = await ask(selected, order, signal);
       const answered = report.asScheduled.filter((container) => !signal?.aborted || container.status !== 'unknown');
-      checks.noteChecked(answered, clock.nowMs());
+      checks.noteChecked(answered, clock.nowMs(), selected.listing.begunAt.wallMs);
       notes?.consider(answered.flatMap(({ updateAvailable, notesAt }) => (updateAvailable && notesAt) || []));
       if (order.applyCooldown && memory.endsDecisions !== false) await decisionService.endObsoleteDecisions(answered);
       return report;

@@ -121,15 +121,26 @@ describe('requests as a proxy writes them', () => {
 describe('a proxy that is not trusted', () => {
   const warnings = () => scene.lines.filter(({ level, message }) => level === 'warn' && message.includes('proxy'));
 
-  test.each(['X-Forwarded-For', 'X-Real-IP', 'Forwarded', 'X-Forwarded-Host'])(
-    'is told once when it sends %s, with the option that helps',
-    async (header) => {
-      await start();
-      for (let each = 0; each < 3; each += 1) await scene.ask('/livez', { headers: { [header]: `192.0.2.${each}` } });
-      expect(warnings()).toHaveLength(1);
-      expect(JSON.stringify(warnings())).toContain('--http-api-trusted-proxies 127.0.0.1');
-    },
-  );
+  test.each([
+    ...['X-Forwarded-For', 'X-Real-IP', 'Forwarded', 'X-Forwarded-Host', 'X-Forwarded-Proto'],
+    ...['CF-Connecting-IP', 'True-Client-IP', 'X-Client-IP', 'X-Forwarded-Server', 'Via'],
+  ])('is told once when it sends %s, with the option that helps', async (header) => {
+    await start();
+    for (let each = 0; each < 3; each += 1) await scene.ask('/livez', { headers: { [header]: `192.0.2.${each}` } });
+    expect(warnings()).toHaveLength(1);
+    expect(warnings()[0]?.fields['remedy']).toBe('if it is yours, add --http-api-trusted-proxies 127.0.0.1');
+  });
+
+  test('is told if it is trusted but names its clients in another header than the one that is read', async () => {
+    await start({ host: '0.0.0.0', trustedProxies: ['127.0.0.0/8'] });
+    for (let each = 0; each < 3; each += 1)
+      await scene.ask('/livez', { headers: { 'x-real-ip': `192.0.2.${each}` }, localAddress: '127.0.0.2' });
+    await scene.ask('/livez');
+    await scene.ask('/livez', { headers: { 'x-real-ip': '192.0.2.1', 'x-forwarded-for': '192.0.2.1' } });
+    expect(warnings()).toMatchObject([
+      { fields: { proxy: '127.0.0.2', header: 'x-real-ip', remedy: 'add --http-api-proxy-header x-real-ip' } },
+    ]);
+  });
 
   test('is told with its own header, and beside another that is trusted', async () => {
     await start({ host: '0.0.0.0', trustedProxies: ['127.0.0.1'], proxyHeader: 'CF-Connecting-IP' });

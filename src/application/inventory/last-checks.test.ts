@@ -71,6 +71,35 @@ describe('createLastChecks()', () => {
     expect(checks.of(successor).checkedAtMs).toBeUndefined();
   });
 
+  test.each<[string, string]>([
+    ['of the same tag', 'web:1'],
+    ['of another tag', 'web:2'],
+  ])('is not undone by a check that had listed the containers before an update %s', (_, image) => {
+    const checks = createLastChecks();
+    checks.noteChecked([stale], 1234);
+    checks.onEvent(started);
+    const after = { id: idOf('successor'), name: 'web', image, imageId: digestOf('next image') };
+    const of = { containerId: web.id, image, newImageId: after.imageId, newDigest: digestOf('next') };
+    const outcome = containerOutcome('web', { outcome: 'updated', ...of });
+    checks.onEvent({ kind: 'update_completed', outcome, ...run });
+    checks.noteChecked([stale, { ...stale, name: 'db', id: idOf('db') }], 2100, 1900);
+    expect(checks.of(after)).toMatchObject({ staleness: 'fresh', checkedAtMs: 2000 });
+    expect(checks.of({ ...tracked, name: 'db', id: idOf('db') }).checkedAtMs).toBe(2100);
+    checks.noteChecked([{ ...stale, ...after }], 2300, 2200);
+    expect(checks.of(after)).toMatchObject({ staleness: 'stale', checkedAtMs: 2300 });
+  });
+
+  test('is not undone either by a check that had listed them before a rollback, unless the clock has gone back', () => {
+    const checks = createLastChecks();
+    checks.noteChecked([stale], 1234);
+    const outcome = containerOutcome('web', { outcome: 'rolled_back', containerId: web.id, isTakenBack: true });
+    checks.onEvent({ kind: 'update_failed', outcome, ...run });
+    checks.noteChecked([stale], 2100, 1900);
+    expect(checks.of(tracked)).toMatchObject({ staleness: 'held', hold: 'failed' });
+    checks.noteChecked([stale], 600, 500);
+    expect(checks.of(tracked)).toMatchObject({ staleness: 'stale' });
+  });
+
   test('knows that a container is up to date which someone has made again from the newest image', () => {
     const checks = createLastChecks();
     checks.noteChecked([stale], 1234);

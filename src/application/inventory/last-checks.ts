@@ -26,7 +26,8 @@ export type LastChecks = {
    * Returns whether it has taken any.
    */
   readonly restore: (stored: readonly StoredCheck[]) => boolean;
-  readonly noteChecked: (containers: readonly CheckedContainer[], atMs: number) => void;
+  /** `begunAtMs`: when the check listed them. A container whose update or rollback has ended since keeps that result. */
+  readonly noteChecked: (containers: readonly CheckedContainer[], atMs: number, begunAtMs?: number) => void;
   /** Notes updated containers, which run the newest image now, and versions that were rolled back. */
   readonly onEvent: (event: ServiceEvent) => void;
   readonly of: (
@@ -97,14 +98,14 @@ export function createLastChecks(
   }
 
   /** The failed version is still the newest one, and the container runs the earlier image. */
-  function holdRolledBack({ containerId = '', ...named }: ContainerOutcome): void {
+  function holdRolledBack({ containerId = '', ...named }: ContainerOutcome, atMs: number): void {
     const key = entryKeyOf(named);
     const known = byName.get(key) ?? byId.get(containerId);
     if (known === undefined) return;
     const { eligibleAtMs: _, ...check } = known.check;
     const checked = known.checked && { checked: withRolledBack(known.checked) };
     const ids = byId.has(containerId) ? [containerId] : [];
-    set([{ key, ids, known: { ...known, ...checked, check: { ...check, ...rolledBack } } }]);
+    set([{ key, ids, known: { ...known, ...checked, check: { ...check, ...rolledBack }, changedAtMs: atMs } }]);
     holdElsewhere();
   }
 
@@ -137,7 +138,7 @@ export function createLastChecks(
     const latestDigest = byName.get(key)?.check.latestDigest || oldDigest;
     const newer = from === undefined ? {} : { latestVersion: from };
     const check = { ...notChecked, ...wentBack, ...newer, latestDigest, checkedAtMs: atMs };
-    set([{ key, ids: [], known: { image: familiar(image), imageId, check } }]);
+    set([{ key, ids: [], known: { image: familiar(image), imageId, check, changedAtMs: atMs } }]);
     // A kept container comes back with its old id, whose stored result is outdated.
     for (const [id, { checked }] of byId) if (checked?.name === name) byId.delete(id);
   }
@@ -168,18 +169,21 @@ export function createLastChecks(
       if (hasFailed) holdElsewhere();
       return true;
     },
-    noteChecked(containers, atMs) {
+    noteChecked(containers, atMs, begunAtMs = atMs) {
       set(
-        containers.map((container) => {
+        containers.flatMap((container): readonly NewResult[] => {
           const { id, image, imageId } = container;
+          const key = entryKeyOf(container);
+          const { changedAtMs } = byName.get(key) ?? {};
+          if (changedAtMs !== undefined && changedAtMs > begunAtMs && changedAtMs <= atMs) return [];
           const check = checkOf(container, of(container), atMs);
-          return { key: entryKeyOf(container), ids: [id], known: { image, imageId, check, checked: container } };
+          return [{ key, ids: [id], known: { image, imageId, check, checked: container } }];
         }),
       );
     },
     onEvent(event) {
       noteUpdating(event);
-      if (event.kind === 'update_failed' && event.outcome.isTakenBack) return holdRolledBack(event.outcome);
+      if (event.kind === 'update_failed' && event.outcome.isTakenBack) return holdRolledBack(event.outcome, event.atMs);
       // A requested rollback is only recognisable at its end.
       if (event.kind === 'scan_completed')
         for (const outcome of event.session?.containers ?? [])
@@ -195,7 +199,7 @@ export function createLastChecks(
       // A service keeps its id, and its image need not be on this engine.
       if (imageId === '' && containerId !== undefined) byId.delete(containerId);
       const check = { ...notChecked, ...found, checkedAtMs: event.atMs };
-      set([{ key, ids: [], known: { image, imageId, check } }]);
+      set([{ key, ids: [], known: { image, imageId, check, changedAtMs: event.atMs } }]);
     },
     of,
     candidateOf(name) {
@@ -264,6 +268,8 @@ type Known = {
   readonly check: LastCheck;
   /** Absent after an update. */
   readonly checked?: CheckedContainer;
+  /** When an update or a rollback gave this result. */
+  readonly changedAtMs?: number;
   /** The result for a container that runs the newest image, made once so that it stays the same object. */
   asNewest?: LastCheck;
 };

@@ -1,4 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
+import { createRequire } from 'node:module';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,14 +24,37 @@ const operations = (): readonly Operation[] => operationsOf(document);
 const old = async (): Promise<Json> => (await scene.ask('/swagger/doc.json', { token: null })).json();
 
 describe('the description as OpenAPI 3.1', () => {
-  test('has the operations of the other one, with the same ids', async () => {
-    const both = [document['paths'] as Json, (await old())['paths'] as Json].map((paths) =>
-      Object.entries(paths).flatMap(([path, methods]) =>
-        Object.entries(methods as Json).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
-      ),
+  test('has the operations of the other one, with the same ids, and those that only Upkeep has', async () => {
+    const [newer, older] = [document, await old()].map((each) =>
+      operationsOf(each).map(({ method, path, described }) => `${method} ${path} ${described['operationId']}`),
     );
-    expect(both[0]).toEqual(both[1]);
+    expect(newer).toEqual(expect.arrayContaining(older ?? []));
+    expect(newer?.filter((one) => !older?.includes(one))).toEqual([
+      'GET /v1/openapi.json getV1OpenapiJson',
+      'GET /v1/sessions getV1Sessions',
+      'DELETE /v1/sessions/{id} deleteV1SessionsId',
+      'GET /v1/tokens getV1Tokens',
+      'DELETE /v1/tokens/{name} deleteV1TokensName',
+    ]);
     expect(document['openapi']).toBe('3.1.0');
+  });
+
+  test('leaves out no route that a program may call', () => {
+    const described = new Set(operations().map(({ method, path }) => `${method} ${path.replace(/\{.*/, '')}`));
+    const left = scene.http.routes.flatMap(({ path, methods }) =>
+      methods.map((method) => `${method} ${path.replace('*', '')}`).filter((one) => !described.has(one)),
+    );
+    // The page with its sign-in, and cards of other programs.
+    expect(left).toEqual([
+      'GET /api/containers/',
+      'POST /api/containers/',
+      'GET /swagger/',
+      'GET /',
+      'GET /dashboard/',
+      'GET /v1/session',
+      'POST /v1/session',
+      'DELETE /v1/session',
+    ]);
   });
 
   test("has Upkeep's own parameters, which the other one leaves out, and says which are needed", () => {
@@ -41,13 +65,16 @@ describe('the description as OpenAPI 3.1', () => {
     const needed = operations().flatMap(({ path, described }) =>
       (described['parameters'] as readonly Json[]).flatMap(({ name, required }) => (required ? `${path} ${name}` : [])),
     );
-    expect(needed).toEqual(['/v1/rollback container', '/v1/decisions/{id} id']);
+    expect(needed).toEqual([
+      ...['/v1/rollback container', '/v1/decisions/{id} id'],
+      ...['/v1/sessions/{id} id', '/v1/tokens/{name} name'],
+    ]);
   });
 
   test('every operation says who may call it, and every error of the API is JSON', () => {
     for (const { path, described } of operations()) {
       expect(described['security'], path).toBeInstanceOf(Array);
-      expect(described['security'].length > 0, path).toBe(/^\/(?:v1|api)\//.test(path));
+      expect(described['security'].length > 0, path).toBe(/^\/(?:v1|api)\/(?!openapi)/.test(path));
       for (const [status, { content }] of Object.entries(described['responses'] as Json))
         if (Number(status) >= 400 && content !== undefined) expect(Object.keys(content)).toEqual(['application/json']);
     }
@@ -102,6 +129,19 @@ describe.skipIf(!isInstalled)('a client that openapi-typescript has generated', 
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
+  });
+});
+
+describe.skipIf(!isInstalled)('the linter of Redocly, which comes with that generator', () => {
+  test('has no error and no warning', async () => {
+    const { createConfig, lintFromString } = createRequire(join(clients, 'package.json'))('@redocly/openapi-core') as {
+      readonly createConfig: (given: object) => Promise<object>;
+      readonly lintFromString: (given: object) => Promise<readonly Json[]>;
+    };
+    const config = await createConfig({ extends: ['recommended'] });
+    const problems = await lintFromString({ source: JSON.stringify(document), absoluteRef: 'openapi.json', config });
+    const told = problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`);
+    expect(told).toEqual([]);
   });
 });
 

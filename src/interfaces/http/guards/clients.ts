@@ -97,35 +97,49 @@ function onlyValue({ headersDistinct }: IncomingMessage, name: string): string |
 const maxName = 2000;
 
 /**
- * Warns of a proxy that is not trusted, once for each: its clients share one rate limit, and the scheme is not known.
- * Anyone can send these headers, so the number of warnings is bounded.
+ * Warns, once for each, of a proxy that is not trusted, or that names its clients in another header than the one that is
+ * read: its clients share one rate limit, and the scheme may not be known. Anyone can send these headers, so the number
+ * of warnings is bounded, and the remedy is for the own proxy only.
  */
 export function createProxyWarning(
   settings: Pick<HttpSettings, 'trustedProxies' | 'proxyHeader'>,
   log: Log,
 ): (request: IncomingMessage) => void {
-  const trusted = readAddressList(settings.trustedProxies, new BlockList());
-  const headers = [settings.proxyHeader.toLowerCase(), ...proxyHeaders];
+  const { trustedProxies, proxyHeader } = settings;
+  const trusted = readAddressList(trustedProxies, new BlockList());
+  const own = proxyHeader.toLowerCase();
   const told = new Set<string>();
+
+  function warn(proxy: string, header: string, message: string, remedy: string): void {
+    told.add(proxy);
+    log.warn(`${message}: all its clients share one rate limit`, { proxy, header, remedy });
+  }
+
   return (request) => {
     if (told.size >= maxWarnings) return;
-    const header = headers.find((name) => request.headers[name] !== undefined);
-    if (header === undefined) return;
+    const { headers } = request;
+    const isSent = (name: string): boolean => headers[name] !== undefined;
+    const header = isSent(own) ? own : [...clientHeaders, ...otherHeaders].find(isSent);
     const peer = peerOf(request);
-    if (peer === '' || told.has(peer) || trusted.contains(peer)) return;
-    told.add(peer);
-    log.warn('Requests come through a proxy that is not trusted: all its clients share one rate limit', {
-      proxy: peer,
-      header,
-      remedy: `--http-api-trusted-proxies ${[...settings.trustedProxies, peer].join(',')}`,
-    });
+    if (header === undefined || peer === '' || told.has(peer)) return;
+    if (!trusted.contains(peer))
+      warn(
+        peer,
+        header,
+        'Requests come through a proxy that is not trusted',
+        `if it is yours, add --http-api-trusted-proxies ${[...trustedProxies, peer].join(',')}`,
+      );
+    else if (header !== own && clientHeaders.includes(header))
+      warn(peer, header, `A proxy does not send the header ${proxyHeader}`, `add --http-api-proxy-header ${header}`);
   };
 }
 
 const maxWarnings = 10;
 
-/** https://www.rfc-editor.org/rfc/rfc7239, and the headers that it was made from. */
-const proxyHeaders = ['x-forwarded-for', 'x-real-ip', 'forwarded', 'x-forwarded-host', 'x-forwarded-proto'];
+/** The value is the address of the client. */
+const clientHeaders = ['x-forwarded-for', 'x-real-ip', 'cf-connecting-ip', 'true-client-ip', 'x-client-ip'];
+/** https://www.rfc-editor.org/rfc/rfc7239, and what proxies add beside it. */
+const otherHeaders = ['forwarded', 'x-forwarded-host', 'x-forwarded-proto', 'x-forwarded-server', 'via'];
 
 function peerOf({ socket }: IncomingMessage): string {
   const { remoteAddress = '' } = socket;

@@ -209,6 +209,12 @@ export function meantBy(name: string, own: readonly string[]): string | undefine
   const same = parameters.find((each) => each.plain === typed);
   if (same !== undefined) return same.name;
   const parts = wordsIn(name);
+  // `filter.engine`, `now[0]`
+  const runs = new Set(
+    parts.flatMap((_, from) => parts.slice(from).map((__, more) => parts.slice(from, from + more + 1).join(''))),
+  );
+  const within = parameters.find((each) => runs.has(each.plain));
+  if (within !== undefined) return within.name;
   for (const isMeant of [
     (names: ReadonlySet<string>) => names.has(typed),
     (names: ReadonlySet<string>) => parts.some((part) => part.length >= 3 && names.has(part)),

@@ -204,7 +204,7 @@ const security31: Readonly<Record<Route['access'], readonly object[]>> = {
 };
 
 function pathsOf31(route: Route): readonly (readonly [string, object])[] {
-  return describedPaths(route).map(([path, type]) => [
+  return Object.entries(route.describedIn31As ?? Object.fromEntries(describedPaths(route))).map(([path, type]) => [
     path,
     Object.fromEntries(route.methods.map((method) => [method.toLowerCase(), operation31(route, method, path, type)])),
   ]);
@@ -321,6 +321,7 @@ export function openApiRoute({ settings, version }: HttpParts, enabled: () => re
     path: '/v1/openapi.json',
     // The specification fixes the content of the older description.
     describedAs: {},
+    describedIn31As: { '/v1/openapi.json': 'application/json' },
     access: 'open',
     needs: 'nothing',
     filter: 'not concerned',

@@ -9,7 +9,10 @@ import { bufferedObject } from '../requests/request.ts';
 import type { RouteParts } from './routes.ts';
 import { defineRoute, type Route } from '../service/route.ts';
 
-/** Signing in to the page, and the list of signed-in browsers. They are for the page, so no description has them. */
+/**
+ * Signing in, which is for the page alone, so no description has it; and the lists of signed-in browsers and tokens,
+ * which OpenAPI 3.1 has.
+ */
 export function sessionRoutes(parts: RouteParts): readonly Route[] {
   const { settings, clock, log, browsers: sessions, tokens, revocations } = parts;
   const oidc = parts.openSignIns?.(parts);
@@ -135,6 +138,7 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
     defineRoute({
       ...shared,
       path: '/v1/sessions',
+      describedIn31As: { '/v1/sessions': jsonMedia },
       access: 'api token',
       needs: 'admin',
       filter: 'refuses',
@@ -149,6 +153,7 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
     defineRoute({
       ...shared,
       path: '/v1/sessions/*',
+      describedIn31As: { '/v1/sessions/{id}': jsonMedia },
       methods: ['DELETE'],
       access: 'api token',
       needs: 'admin',
@@ -168,6 +173,7 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
     defineRoute({
       ...shared,
       path: '/v1/tokens',
+      describedIn31As: { '/v1/tokens': jsonMedia },
       access: 'api token',
       needs: 'admin',
       filter: 'refuses',
@@ -188,6 +194,7 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
     defineRoute({
       ...shared,
       path: '/v1/tokens/*',
+      describedIn31As: { '/v1/tokens/{name}': jsonMedia },
       methods: ['DELETE'],
       access: 'api token',
       needs: 'admin',
@@ -212,6 +219,8 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
     ...(oidc?.routes ?? []),
   ];
 }
+
+const jsonMedia = 'application/json';
 
 /** The path is decoded already, except for the letters that separate its parts. */
 function decoded(text: string): string {

@@ -44,7 +44,10 @@ export function updateRoute({ settings, clock }: HttpParts, runs: UpdateRuns): R
     group: 'update',
     path: '/v1/update',
     methods: settings.watchtowerCompat ? ['POST', 'GET'] : ['POST'],
-    remedies: { GET: 'use POST, or start the service with --http-api-watchtower-compat, which accepts GET' },
+    remedies: {
+      GET: 'use POST, or start the service with --http-api-watchtower-compat, which accepts GET',
+      ...Object.fromEntries(['HEAD', 'PUT', 'PATCH', 'DELETE'].map((method) => [method, 'use POST'])),
+    },
     answersHead: false,
     access: 'api token',
     needs: 'operator',

@@ -48,6 +48,8 @@ export type Route = {
   readonly produces?: string;
   /** Other paths in the description, with their media types. Empty: it is not described. */
   readonly describedAs?: Readonly<Record<string, string>>;
+  /** The same for OpenAPI 3.1, which has paths that the specification of the older description does not. */
+  readonly describedIn31As?: Readonly<Record<string, string>>;
   readonly answer: (request: RouteRequest, reply: RouteReply) => Answered;
 };
 
