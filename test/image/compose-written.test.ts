@@ -188,6 +188,33 @@ describeInLab('a compose file after an update to another tag', (lab) => {
     expect(second.containers).toMatchObject([{ outcome: 'updated', compose: { state: 'refused', reason: 'orphan' } }]);
   });
 
+  test('a file that podman-compose and compose 1 name by a relative path is written, and one in a folder with a comma', async () => {
+    const { read, update, roots, folder, compose } = await shop({ 'compose.yaml': oneService() });
+    await takeDown(compose);
+    const text = await read();
+    const odd = join(roots, 'a,b');
+    await mkdir(odd);
+    await writeFile(join(odd, 'compose.yaml'), text);
+    const labels = (project: string, at: string, files: string) => ({
+      'com.docker.compose.project': project,
+      'com.docker.compose.project.working_dir': at,
+      'com.docker.compose.project.config_files': files,
+      'com.docker.compose.container-number': '1',
+      'com.docker.compose.service': 'web',
+      'upkeep.policy': 'minor',
+    });
+    await engine.pull(`${reference()}:1.27`);
+    const run = (name: string, Labels: Readonly<Record<string, string>>) =>
+      engine.run(name, `${reference()}:1.27`, { Labels, StopTimeout: 1 });
+    await run('shop_web_1', labels('shop', folder, 'compose.yaml'));
+    await run('odd-web-1', labels('odd', odd, join(odd, 'compose.yaml')));
+    expect((await update()).containers).toMatchObject([
+      { name: 'odd-web-1', compose: { state: 'written', file: join(odd, 'compose.yaml') } },
+      { name: 'shop_web_1', compose: { state: 'written', file: join(folder, 'compose.yaml') } },
+    ]);
+    expect(await read()).toBe(text.replace('1.27', '1.28'));
+  });
+
   test('a failed update writes nothing', async () => {
     const { read, update } = await shop({ 'compose.yaml': oneService() });
     const text = await read();

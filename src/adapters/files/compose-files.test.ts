@@ -245,6 +245,13 @@ describe('what a label may name', () => {
     },
   );
 
+  test('is shown without what a terminal would obey', async () => {
+    const path = 'a\u001b[31m\u202eb/compose.yaml';
+    write({ [path]: ofWeb('nginx:1.27') });
+    const state = await compare({ files: [path], reference: 'nginx:1.28' });
+    expect(state && composeNote(state)).not.toMatch(/[\u001b\u202e]/);
+  });
+
   test('is not an included file out of the roots either', async () => {
     write({ 'seen/compose.yaml': `include: [../secret.yaml]\n${ofWeb('nginx:1.27')}`, 'secret.yaml': ofWeb('x:1') });
     const roots = [{ named: '/opt', seen: join(folder, 'seen') }];

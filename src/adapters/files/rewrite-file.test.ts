@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -15,10 +15,11 @@ import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { rolldown } from 'rolldown';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isTorn } from '../../domain/compose/compose-record.ts';
-import { heldByEditor, keepCopy, mendFile, readCopy, rewriteFile } from './rewrite-file.ts';
+import { heldByEditor, keepCopy, mendFile, readCopy, rewriteFile, whyNotWritable } from './rewrite-file.ts';
 
 let folder: string;
 let file: string;
@@ -61,6 +62,33 @@ describe('the replacement of a text in place', () => {
     await held.close();
   });
 });
+
+test.skipIf(process.getuid?.() !== 0)('a file of another user is not written, and may be unreadable', async () => {
+  await bundleTo(join(folder, 'rewrite.mjs'));
+  writeFileSync(
+    join(folder, 'run.mjs'),
+    `import { rewriteFile, whyNotWritable } from './rewrite.mjs';
+     const path = process.argv[2];
+     console.log(await whyNotWritable(path), (await rewriteFile(path, Buffer.from('a'), Buffer.from('b'))).reason);`,
+  );
+  chmodSync(folder, 0o755);
+  writeFileSync(file, 'a');
+  for (const mode of [0o644, 0o600]) {
+    chmodSync(file, mode);
+    const { stdout } = await promisify(execFile)(process.execPath, [join(folder, 'run.mjs'), file], { uid: 65_534 });
+    expect(stdout).toBe('not-writable not-writable\n');
+  }
+  expect(readFileSync(file, 'utf8')).toBe('a');
+  expect(await whyNotWritable(file)).toBeUndefined();
+});
+
+/** The code under test as a file that another process can load. */
+async function bundleTo(path: string): Promise<void> {
+  const input = fileURLToPath(new URL('rewrite-file.ts', import.meta.url));
+  const bundle = await rolldown({ input, platform: 'node' });
+  await bundle.write({ file: path, format: 'esm' });
+  await bundle.close();
+}
 
 const killer = fileURLToPath(new URL('../../../test/faults/rig/file-killer.mjs', import.meta.url));
 
@@ -112,12 +140,7 @@ test(
   { timeout: 120_000 },
   async () => {
     const script = join(folder, 'run.mjs');
-    const bundle = await rolldown({
-      input: fileURLToPath(new URL('rewrite-file.ts', import.meta.url)),
-      platform: 'node',
-    });
-    await bundle.write({ file: join(folder, 'rewrite.mjs'), format: 'esm' });
-    await bundle.close();
+    await bundleTo(join(folder, 'rewrite.mjs'));
     writeFileSync(
       script,
       `import { readFileSync } from 'node:fs';

@@ -176,6 +176,17 @@ describe('createForges()', () => {
     ['a lost connection', () => 'drop', 'github.com: '],
     ['silence', () => 'hang', 'github.com: it did not answer within 500ms'],
     [
+      'an answer that stops in the middle',
+      () => ({ headers: { 'content-length': '1000' }, body: '[' }),
+      'github.com: it did not answer within 500ms',
+    ],
+    ['an empty answer', () => ({ body: '' }), 'github.com: its answer is not a list of releases'],
+    [
+      'a page to sign in',
+      () => ({ status: 302, headers: { location: 'https://github.com/login' } }),
+      'it redirects to another host',
+    ],
+    [
       'a flood',
       () => ({ body: `[${' '.repeat(3 * 1024 * 1024)}]` }),
       'github.com: it answered with more than 2097152 bytes',
@@ -183,7 +194,7 @@ describe('createForges()', () => {
   ];
 
   test.each(faults)('tells %s', async (_, reply, expected) => {
-    const { forge, ask } = await forgesWith({}, reply() === 'hang' ? { deadlineMs: 500 } : {});
+    const { forge, ask } = await forgesWith({}, expected.includes('500ms') ? { deadlineMs: 500 } : {});
     forge.misbehave = reply;
     expect(tagsIn(await ask(web, step('1.9.0', '2.1.0')))).toContain(expected);
     expect(forge.requests().length).toBeLessThanOrEqual(4);

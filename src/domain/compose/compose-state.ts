@@ -58,7 +58,7 @@ export type ComposeRefusal =
 /** The state as a sentence without a final period; undefined if there is nothing to say. */
 export function composeNote(compose: ComposeState): string | undefined {
   const { state, file = '', line = 0, says = '', from = '', to = '' } = compose;
-  const place = file === '' ? 'The compose file' : `${file} line ${line}`;
+  const place = file === '' ? 'The compose file' : `${printable(file, maxPath)} line ${line}`;
   switch (state) {
     case 'same':
       return undefined;
@@ -89,6 +89,7 @@ function because({ reason, detail, services }: ComposeState): string {
 }
 
 const maxShown = 200;
+const maxPath = 500;
 
 function nameList(names: readonly string[] = []): string {
   return names.length === 0 ? '' : `: ${names.slice(0, 5).join(', ')}`;

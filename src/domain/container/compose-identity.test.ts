@@ -37,6 +37,17 @@ describe('mayBelongTogether()', () => {
 });
 
 describe('readComposeIdentity()', () => {
+  test.each([
+    ['/srv/shop/compose.yaml,/srv/shop/prod.yaml', ['/srv/shop/compose.yaml', '/srv/shop/prod.yaml']],
+    ['/srv/a,b/compose.yaml,/srv/a,b/prod.yaml', ['/srv/a,b/compose.yaml', '/srv/a,b/prod.yaml']],
+    ['compose.yaml,prod.yaml', ['compose.yaml', 'prod.yaml']],
+    ['/srv/compose.yaml,', ['/srv/compose.yaml']],
+    ['-', ['-']],
+  ])('reads the paths of %j, also with a comma in a folder', (files, expected) => {
+    const all = { ...labels, 'com.docker.compose.project.config_files': files };
+    expect(readComposeIdentity(all)?.files).toEqual(expected);
+  });
+
   test('reads at most 100 compose files', () => {
     const files = Array.from({ length: 5000 }, (_, index) => `/srv/${index}.yaml`).join(',');
     const identity = readComposeIdentity({ ...labels, 'com.docker.compose.project.config_files': files });

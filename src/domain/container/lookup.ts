@@ -129,11 +129,15 @@ export function readComposeIdentity(labels: Labels): ComposeIdentity | undefined
   };
 }
 
+/** Compose separates absolute paths with commas, so what does not begin with a slash is the rest of a path with one. */
 function listIn(text: string): readonly string[] {
-  return text
-    .split(',', maxFiles)
-    .map((file) => file.trim())
-    .filter((file) => file !== '');
+  const paths: string[] = [];
+  for (const part of text.split(',', maxFiles)) {
+    if (part.trim() === '') continue;
+    const isRest = paths[0]?.startsWith('/') === true && !part.trimStart().startsWith('/');
+    paths.push(isRest ? `${paths.pop()},${part}` : part.trim());
+  }
+  return paths;
 }
 
 /**
