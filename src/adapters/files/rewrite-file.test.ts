@@ -9,6 +9,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -61,6 +62,21 @@ describe('the replacement of a text in place', () => {
     expect(await rewriteFile(`/proc/self/fd/${held.fd}`, bytes('mine'), bytes('x'))).toMatchObject({ kind: 'refused' });
     await held.close();
   });
+});
+
+test('a link that took the place of a file, or of a folder above it, after it was looked up leads nowhere', async () => {
+  const outside = join(folder, 'outside');
+  mkdirSync(outside);
+  writeFileSync(join(outside, 'compose.yaml'), 'a');
+  symlinkSync(join(outside, 'compose.yaml'), file);
+  symlinkSync(outside, join(folder, 'stack'));
+  for (const path of [file, join(folder, 'stack/compose.yaml')]) {
+    expect(await rewriteFile(path, bytes('a'), bytes('b'))).toMatchObject({ kind: 'refused', reason: 'unreadable' });
+    expect(await whyNotWritable(path)).toBe('unreadable');
+    const torn = { path, before: bytes('a'), after: bytes('b'), end: bytes('b') };
+    expect(await mendFile(torn).catch(() => false)).toBe(false);
+  }
+  expect(readFileSync(join(outside, 'compose.yaml'), 'utf8')).toBe('a');
 });
 
 test.skipIf(process.getuid?.() !== 0)('a file of another user is not written, and may be unreadable', async () => {
