@@ -215,6 +215,23 @@ describeInLab('a compose file after an update to another tag', (lab) => {
     expect(await read()).toBe(text.replace('1.27', '1.28'));
   });
 
+  test('a text for which the disk has no room is put back, and the outcome says so', async () => {
+    const { read, update, folder } = await shop({ 'compose.yaml': oneService() });
+    const text = await read();
+    const padded = `${text}#${'x'.repeat(pageSize - Buffer.byteLength(text) - 2)}\n`;
+    await run('mount', ['-t', 'tmpfs', '-o', `size=${2 * pageSize}`, 'tmpfs', folder]);
+    onTestFinished(() => void run('umount', [folder]).catch(() => undefined));
+    await writeFile(join(folder, 'compose.yaml'), padded);
+    await writeFile(join(folder, 'fill'), 'x'.repeat(pageSize));
+    await push('1.100');
+    expect((await update()).containers).toMatchObject([
+      { outcome: 'updated', compose: { state: 'failed' }, reason: expect.stringContaining('no space left') },
+    ]);
+    expect(await read()).toBe(padded);
+    await rm(join(folder, 'fill'));
+    await run('umount', [folder]);
+  });
+
   test('a failed update writes nothing', async () => {
     const { read, update } = await shop({ 'compose.yaml': oneService() });
     const text = await read();
@@ -318,6 +335,9 @@ describeInLab('a compose file after an update to another tag', (lab) => {
     });
   });
 });
+
+/** A file system in memory has room for whole pages. */
+const pageSize = 4096;
 
 /** Docker may still count the endpoint of a container that has just gone, and then keeps its network. */
 async function takeDown(compose: (...args: string[]) => Promise<unknown>): Promise<void> {
