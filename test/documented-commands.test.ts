@@ -66,7 +66,7 @@ function judge(command: string, environment: Environment): string | undefined {
     case 'npm':
       return judgeNpm(args);
     case 'npx':
-      return judgeVitest(args);
+      return args[0] === 'upkeep' ? refusalOf(args.slice(1), environment) : judgeVitest(args);
     default:
       return program in otherPrograms ? undefined : `nobody has said what "${program}" is`;
   }

@@ -1,8 +1,13 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Route } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { parse } from 'yaml';
+import { endpointGroups } from '../../src/domain/settings/http-settings.ts';
 import { describeInBrowser } from './browser.ts';
 import { home, publishNewer } from './home.ts';
-import { type OpenPage, row, type Stage, startStage } from './stage.ts';
+import { drawerOf, type OpenPage, row, type Stage, startStage } from './stage.ts';
 
 const few = home.filter(({ name }) =>
   ['grafana', 'home-assistant', 'immich-server', 'immich-redis', 'traefik', 'vaultwarden', 'loki'].includes(name),
@@ -138,6 +143,57 @@ describeInBrowser('what people do on the page', () => {
 
   test('the console has nothing to say', () => expect(page.complaints).toEqual([]));
 });
+
+describeInBrowser('the page of a compose file that is shipped', () => {
+  const root = fileURLToPath(new URL('../../', import.meta.url));
+  const textOf = (path: string) => readFileSync(join(root, path), 'utf8');
+  const [, groupsSection = ''] = textOf('docs/dashboard.md').split('## Groups\n');
+  const buttons = [...groupsSection.matchAll(/\*\*(.+?)…?\*\*/g)].map(([, name = '']) => name);
+  const examples = readdirSync(join(root, 'examples'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('compose.yaml'))
+    .map((path) => `examples/${path}`);
+  const withPage = ['compose.yaml', ...examples].flatMap((path) => {
+    const { services } = parse(textOf(path)) as ComposeFile;
+    const { UPKEEP_HTTP_API_ENDPOINTS: given = '' } = services['upkeep']?.environment ?? {};
+    const groups = endpointGroups.filter((name) => given.split(',').includes(name));
+    return groups.includes('dashboard') ? [[path, groups] as const] : [];
+  });
+
+  test('is in the one of the README, and in the example with Caddy', () => {
+    expect(withPage.map(([path]) => path)).toEqual(['compose.yaml', 'examples/caddy/compose.yaml']);
+    expect(buttons).toEqual(['Check', 'Update', 'Try again', 'Roll back', 'Approve', 'Skip', 'Snooze']);
+  });
+
+  test.each(withPage)('%s: is Live, and has each button that docs/dashboard.md names', async (_, groups) => {
+    const names = ['grafana', 'traefik', 'vaultwarden', 'nextcloud'];
+    const stage = await startStage(
+      home.filter(({ name }) => names.includes(name)),
+      { settings: { groups }, service: { healthWindowMs: 300, healthTimeoutMs: 3000 } },
+    );
+    onTestFinished(() => stage.close());
+    await stage.service.application.update({ containers: ['grafana', 'traefik'], images: [], trigger: 'http' });
+    await stage.service.application.check({ containers: [], images: [], trigger: 'http' });
+    const page = await stage.open();
+    await page.locator('#live', { hasText: 'Live' }).waitFor();
+    const seen: string[] = [];
+    for (const name of names) {
+      await row(page, name).locator('.c-name a').click();
+      await drawerOf(page, name).waitFor();
+      seen.push(...(await page.getByRole('button').allTextContents()));
+      await page.keyboard.press('Escape');
+    }
+    const missing = buttons.filter((button) => {
+      const text = new RegExp(`^${button.replace(' again', '.* again')}`);
+      return !seen.some((each) => text.test(each.trim()));
+    });
+    expect(missing).toEqual([]);
+    expect(page.complaints).toEqual([]);
+  });
+});
+
+type ComposeFile = {
+  readonly services: Readonly<Record<string, { readonly environment?: Readonly<Record<string, string>> }>>;
+};
 
 function running({ service }: Stage): unknown {
   return Object.keys(service.sandbox.control.snapshot().containers).toSorted();

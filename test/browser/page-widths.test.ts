@@ -103,7 +103,7 @@ describeInBrowser('a container that an update has left down', () => {
     await page.getByRole('heading', { name: `${name} is down` }).waitFor();
     expect(await page.locator('tr.row').first().getAttribute('data-name')).toBe(name);
     expect(await sidewaysOf(page)).toEqual([]);
-    await row(page, name).getByText('Down after an update').click();
+    await row(page, name).getByText('Down: repair pending').click();
     await page.locator('#drawer').getByText('Rename or remove the other container').first().waitFor();
     expect(await sidewaysOf(page)).toEqual([]);
     await page.close();

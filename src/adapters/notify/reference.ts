@@ -14,7 +14,7 @@ const introduction = `# Notifications
 
 <!-- Written by scripts/docs.mjs from src/adapters/notify/services/: change it there. -->
 
-A target is a URL as in Shoutrrr, which Watchtower uses too. Find its form under [services](#services), and try it:
+Upkeep sends messages to targets. A target is a URL, in the form that Shoutrrr and Watchtower use: find yours under [services](#services), and try it:
 
     upkeep notify test --notification-url discord://tkn-A1b2C3d4E5f6_G7@123456789012345678
 
@@ -52,7 +52,8 @@ function section({ title, schemes, form, about, example, parameters }: Described
     .filter((scheme) => !form.includes(scheme))
     .map((scheme) => `, or ${code(`${scheme}://`)}`);
   const keys = Object.keys(parameters).length === 0 ? [] : [keyList(parameters)];
-  return [`### ${title}`, `${code(form)}${others.join('')}`, about, `    ${example}`, ...keys].join('\n\n');
+  const forms = code(form).replaceAll(/(, or |, | or )(?=[a-z+]+:)/g, '`$1`');
+  return [`### ${title}`, `${forms}${others.join('')}`, about, `    ${example}`, ...keys].join('\n\n');
 }
 
 type Described = Pick<Service, 'title' | 'form' | 'about' | 'example' | 'parameters'> &

@@ -41,7 +41,6 @@ function overview(width: number): string[] {
 function commandHelp(command: Command & { readonly name: CommandName }, width: number, isAll: boolean): string[] {
   const used = optionEntries.map(([, option]) => option).filter((option) => takesOption(command.name, option));
   const listed = isAll ? used : used.filter((option) => isShort(option, command.name));
-  const rest = used.length - listed.length;
   return [
     ...wrap(`Usage: upkeep ${[command.name, '[OPTION…]', command.usage].join(' ').trimEnd()}`, 0, width),
     '',
@@ -52,16 +51,10 @@ function commandHelp(command: Command & { readonly name: CommandName }, width: n
     ...groups.flatMap((group) => groupHelp(group, listed, width, isAll)),
     '',
     'Exit codes:',
-    ...[...command.exitCodes, usageCode]
+    ...[...command.exitCodes, command.name === 'run' ? usageCodeOfService : usageCode]
       .toSorted((one, other) => one.code - other.code)
       .flatMap(({ code, meaning }) => entry(`${code}`, meaning, 4, width)),
-    '',
-    ...(isAll
-      ? [
-          ...wrap('A flag overrides its variable. WATCHTOWER_* variables work like UPKEEP_* variables.', 0, width),
-          ...acceptedHelp(used, width),
-        ]
-      : wrap(restOf(command.name, rest), 0, width)),
+    ...(used.length === 0 ? [] : ['', ...restHelp({ name: command.name, used, listed, width, isAll })]),
   ];
 }
 
@@ -73,12 +66,26 @@ function isShort({ isCommon, commands: of, group }: Option, command: CommandName
   return isCommon === true && of.includes(command) && !isOther;
 }
 
-function restOf(command: CommandName, count: number): string {
-  const options = count === 1 ? '1 more option' : `${count} more options`;
-  return `upkeep ${command} --help --all lists ${count === 0 ? 'the variables of these options' : `${options}, and the variables`}.`;
+function restHelp({ name, used, listed, width, isAll }: HelpedCommand): string[] {
+  const rest = used.length - listed.length;
+  const options = rest === 1 ? '1 more option' : `${rest} more options`;
+  const whatElse = rest === 0 ? 'the variables of these options' : `${options}, and the variables`;
+  if (!isAll) return wrap(`upkeep ${name} --help --all lists ${whatElse}.`, 0, width);
+  const order = 'A flag overrides its variable. WATCHTOWER_* variables work like UPKEEP_* variables.';
+  return [...wrap(order, 0, width), ...acceptedHelp(used, width)];
 }
 
+type HelpedCommand = {
+  readonly name: CommandName;
+  /** Its options, and those of them that are listed. */
+  readonly used: readonly Option[];
+  readonly listed: readonly Option[];
+  readonly width: number;
+  readonly isAll: boolean;
+};
+
 const usageCode: ExitCode = { code: 2, meaning: 'the command line, or a value, is wrong; nothing was done' };
+const usageCodeOfService: ExitCode = { code: 2, meaning: 'the command line is wrong; nothing was done' };
 
 // The keys of the object are the type's members.
 const groups = (Object.keys(optionGroups) as OptionGroup[]).filter((group) => group !== 'accepted');

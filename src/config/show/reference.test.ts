@@ -21,7 +21,7 @@ test('configurationPage() shows every flag, and every variable whose name does n
     for (const name of [...unusual.map((suffix) => `UPKEEP_${suffix}`), ...plainEnv])
       expect(page).toContain(`\`${name}\``);
     if (flag !== '' && env.length + plainEnv.length === 0)
-      expect(page.slice(0, page.indexOf('\n\n- '))).toContain(`\`--${flag}\``);
+      expect(page.slice(0, page.indexOf('\n\n## '))).toContain(`\`--${flag}\``);
   }
   for (const { name } of labelTable) expect(page).toContain(`\`upkeep.${name}`);
 });

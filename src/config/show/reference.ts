@@ -36,12 +36,15 @@ function introduction(): string {
 
 <!-- Written by scripts/docs.mjs from src/config/table/ and src/domain/settings/table/: change it there. -->
 
-Set an option as a flag or as a variable: \`--scope nas\` is \`UPKEEP_SCOPE=nas\`, or \`WATCHTOWER_SCOPE=nas\` as in Watchtower. In \`compose.yaml\`, write variables under \`environment\`. A flag overrides a variable, \`UPKEEP_*\` overrides \`WATCHTOWER_*\`, and an empty variable does not count. Before the colon are other names of the variable and, in parentheses, the default; without one, an option is off or empty. A command in parentheses at the end is the only one with the option. Flags without a variable: ${flagOnly.map((option) => code(`--${option.flag}`)).join(', ')}.
+Set an option as a flag or as a variable: \`--scope nas\` is \`UPKEEP_SCOPE=nas\`, or \`WATCHTOWER_SCOPE=nas\` as in Watchtower. In \`compose.yaml\`, write variables under \`environment\`. A flag overrides a variable, \`UPKEEP_*\` overrides \`WATCHTOWER_*\`, and an empty variable does not count.
+
+Lines below read like this: \`-t, --stop-timeout DURATION\` \`UPKEEP_TIMEOUT\` (30s). The flag comes first, then the variable if it is not the flag in capitals, then the default in parentheses. Without a default, an option is off or empty. If a line ends with a command in parentheses, only that command has the option.
 
 - **Yes or no:** \`true\`, \`t\`, \`1\`, \`yes\`, \`on\`, \`false\`, \`f\`, \`0\`, \`no\`, \`off\`, in any case. As flags: \`--cleanup\`, \`--cleanup=false\`, \`--no-cleanup\`.
 - **Durations:** \`300ms\`, \`1.5s\`, \`1m30s\`, \`2h\`, \`3d\`, \`1w\`. A plain number means seconds.
 - **Lists:** separate items by commas or spaces, or repeat the flag.
 - **Quotation marks** around a whole value are dropped, because compose passes them on (\`- UPKEEP_SCOPE="nas"\`). Around a secret this causes a warning; in a template they stay.
+- **No variable** for ${flagOnly.map((option) => code(`--${option.flag}`)).join(', ')}.
 
 Upkeep does not start with an invalid value, and warns about unknown variables. \`upkeep COMMAND --help\` lists the options of a command, \`upkeep config --changed\` those that you have set. Upkeep checks and updates *watched* containers. The *engine* is Docker or Podman.`;
 }
@@ -60,9 +63,9 @@ ${table(
     ['0', 'Done'],
     [
       '1',
-      'A container failed or was rolled back; the engine or the service cannot be used; or the output cannot be written',
+      'A container failed or was rolled back; the engine or the service cannot be used; the output cannot be written; or `upkeep run` has a wrong value',
     ],
-    ['2', 'Wrong command line, or a wrong value of an option or variable'],
+    ['2', 'Wrong command line, or, but for `upkeep run`, a wrong value of an option or variable'],
     ['3', 'Nothing failed, but something could not be checked or rolled back, or a repair is pending'],
     ['10', '`upkeep check --exit-code`: updates are available'],
     ['129, 130, 143', 'Ended by SIGHUP, Ctrl-C or SIGTERM at a safe point; the service ends with 0'],

@@ -45,7 +45,11 @@ export const commands = [
       'Checks the registries every --interval and replaces containers that have a newer image. A new container that fails its health check is rolled back',
     exitCodes: [
       { code: 0, meaning: 'stopped on request; with --run-once, all updates succeeded' },
-      { code: 1, meaning: 'it could not start; with --run-once, also: a container failed or was rolled back' },
+      {
+        code: 1,
+        meaning:
+          'with --run-once, a container failed or was rolled back; or it could not start, for example because of a wrong value',
+      },
       {
         code: 3,
         meaning:

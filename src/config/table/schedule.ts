@@ -119,7 +119,7 @@ export const requestOptions = optionTable({ group: 'update', env: [] }, {
   yes: {
     kind: 'boolean',
     flag: 'yes',
-    meaning: 'Also go to a version that failed here before, or that you went back from',
+    meaning: 'Also go to a version that failed here, or that you went back from',
     isCommon: true,
     commands: ['rollback'],
   },

@@ -299,14 +299,23 @@ function notesOf(notes: ContainerOutcome['notes']): readonly string[] {
 
 function detailOf(container: ContainerOutcome, imageLabels: RunFacts['imageLabels']): string {
   const reason = printable(container.reason, 600);
-  if (isWaiting(container)) {
+  if (isWaiting(container) || container.outcome === 'unknown') {
     const { from = '', to = '' } = container;
-    return from !== to && plainVersion.test(from) && plainVersion.test(to) ? `${from} → ${to}; ${reason}` : reason;
+    const change = from !== to && plainVersion.test(from) && plainVersion.test(to) ? `${from} → ${to}` : '';
+    return [change, wordOf(container, reason), reason].filter((part) => part !== '').join('; ');
   }
   if (container.outcome !== 'updated' && container.outcome !== 'rolled_back') return reason;
   const change = versionChange(container, imageLabels);
   if (reason === '' || change === '') return change + reason;
   return container.outcome === 'updated' ? `${change}; ${reason}` : `${change} failed and was rolled back: ${reason}`;
+}
+
+/** The word of page and terminal for a container that waits, unless its reason has it too. */
+function wordOf({ outcome, verdict, hold, from = '' }: ContainerOutcome, reason: string): string {
+  if (outcome !== 'unknown' && verdict !== 'held') return '';
+  const version = plainVersion.test(from) ? from : '';
+  const word = words.waits(outcome === 'unknown' ? 'unknown' : 'held', hold, version);
+  return reason.toLowerCase().includes(word) ? '' : word;
 }
 
 /**

@@ -61,7 +61,7 @@ describeInLab('the commands of the README', (lab) => {
     expect(await say('upkeep config')).toContain('health-window');
 
     expect(commands).toHaveLength(11);
-    expect(section).toContain('from elsewhere, set `UPKEEP_URL` and `UPKEEP_TOKEN`');
+    expect(section.replaceAll(/\s+/g, ' ')).toContain('set `UPKEEP_URL` to its address, and `UPKEEP_TOKEN`');
     environment['UPKEEP_URL'] = `http://127.0.0.1:${port}`;
     environment['UPKEEP_TOKEN'] = tokens.api;
     const service = serve();

@@ -117,8 +117,8 @@ const parameters = {
 export const mqtt = defineService({
   schemes: ['mqtt', 'mqtts'],
   title: 'MQTT',
-  form: 'mqtt://[USER:PASSWORD@]HOST[:PORT]/TOPIC, or mqtts:// for TLS',
-  about: 'The text is the payload. The broker confirms a message only with QoS 1 or 2.',
+  form: 'mqtt://[USER:PASSWORD@]HOST[:PORT]/TOPIC or mqtts://…',
+  about: '`mqtts://` uses TLS. The text is the payload. The broker confirms a message only with QoS 1 or 2.',
   example: 'mqtts://upkeep:br0ker-Pa55@broker.example.com/docker/upkeep?qos=1',
   parameters,
   readAddress(parts, values) {

@@ -128,7 +128,7 @@ const mattermostTextLimit = { max: 16_383, unit: 'characters' } as const;
 export const rocketchat = defineService({
   schemes: ['rocketchat'],
   title: 'Rocket.Chat',
-  form: 'rocketchat://[USERNAME@]HOST[:PORT]/TOKEN_A/TOKEN_B[/CHANNEL or /@USER]',
+  form: 'rocketchat://[USERNAME@]HOST[:PORT]/TOKEN_A/TOKEN_B[/CHANNEL|/@USER]',
   about: 'The tokens are the end of the address of an incoming integration, `https://HOST/hooks/TOKEN_A/TOKEN_B`.',
   example: 'rocketchat://upkeep@chat.example.com/5d3f1a2b4c6e7f8091a2b3c4/Xy12Zw34Uv56Ts78Rq90Po12/ops',
   parameters: {},

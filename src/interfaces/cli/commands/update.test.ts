@@ -346,7 +346,7 @@ describe('update() with --dry-run', () => {
     expect(fake.out().split('\n').slice(-5)).toEqual([
       'Nothing was changed',
       '',
-      'verified  vpn, torrent: a test successor differed only in its image, and was removed; data: 412 MB, 5,016 files, about 5.6s more downtime',
+      'verified  vpn, torrent: a trial container differed only in its image, and was removed; data: 412 MB, 5,016 files, about 5.6s more downtime',
       String.raw`refused   web: HostConfig.Memory would be 0 instead of \x1b[2J64`,
       '',
     ]);

@@ -117,7 +117,7 @@ function rehearsalLines({ rehearsals }: RehearsalReport, style: Style): readonly
         : `; data: ${formatBytes(figures.bytes)}, ${figures.files.toLocaleString('en')} files, about ${formatDuration(estimatedCopyMs(figures), 'rounded')} more downtime`;
     const names = style.bold(containers.map(shown).join(', '));
     if (faithful)
-      return `${style.green('verified')}  ${names}: a test successor differed only in its image, and was removed${copied}`;
+      return `${style.green('verified')}  ${names}: a trial container differed only in its image, and was removed${copied}`;
     return `${style.red('refused')}   ${names}: ${shown(reason)}`;
   });
 }

@@ -145,18 +145,19 @@ export function formatTasks({ running, wanted }: TaskProgress): string {
   return `${running} of ${countOf(wanted, 'task')}`;
 }
 
-/** `down for 6.6s, 3s of it stopping, 2.4s copying data`; empty if nothing was stopped. */
-export function formatDowntime({ downtimeMs, stoppingMs, data, phases }: DownTimes): string {
+/** `down for 6.6s, 3s of it stopping, 2.4s copying data`; empty if nothing was stopped. A quick stop is not worth a word. */
+export function formatDowntime({ downtimeMs, stoppingMs = 0, data, phases }: DownTimes): string {
   if (downtimeMs === undefined) return '';
+  const isSlowStop = stoppingMs >= minToldStopMs;
   const copyingMs = data === undefined ? undefined : phases?.['saving data'];
   const parts = [
-    ...(stoppingMs === undefined ? [] : [`${rounded(stoppingMs)} of it stopping`]),
-    ...(copyingMs === undefined
-      ? []
-      : [`${rounded(copyingMs)} ${stoppingMs === undefined ? 'of it ' : ''}copying data`]),
+    ...(isSlowStop ? [`${rounded(stoppingMs)} of it stopping`] : []),
+    ...(copyingMs === undefined ? [] : [`${rounded(copyingMs)} ${isSlowStop ? '' : 'of it '}copying data`]),
   ];
   return [`down for ${rounded(downtimeMs)}`, ...parts].join(', ');
 }
+
+const minToldStopMs = 100;
 
 function rounded(ms: number): string {
   return formatDuration(ms, 'rounded');

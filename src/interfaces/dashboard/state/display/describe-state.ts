@@ -108,7 +108,7 @@ function tellUnfinished(one: WatchedContainer, state: NonNullable<WatchedContain
       tone: 'bad',
       group: 'wrong',
       icon: 'fail',
-      word: 'Down after an update',
+      word: `Down: ${words.unfinished['repair pending']}`,
       why: sentence(one),
       action: 'look',
     };
@@ -198,7 +198,7 @@ function tellFailed(one: WatchedContainer): DescribedState {
   const word = capitalized(words.backOn(last?.from));
   const why = last === undefined || last.reason === '' ? sentence(one) : withNoBreakSpaces(capitalized(last.reason));
   return isDown
-    ? { tone: 'bad', group: 'wrong', icon: 'fail', word: 'Down after an update', why, action: 'look' }
+    ? { tone: 'bad', group: 'wrong', icon: 'fail', word: `Down: ${words.backOn(last?.from)}`, why, action: 'look' }
     : { tone: 'wrong', group: 'wrong', icon: 'back', word, why, action: 'look' };
 }
 
