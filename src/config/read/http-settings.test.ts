@@ -143,6 +143,11 @@ describe('the endpoints', () => {
 });
 
 describe('the tokens', () => {
+  test.each(['run', 'config'])('that the first start makes are enough for "upkeep %s"', (command) => {
+    const environment = { UPKEEP_STATE_DIR: folder, UPKEEP_HTTP_API_ENDPOINTS: 'containers,events,dashboard' };
+    expect(loadConfiguration([command], environment)).toMatchObject({ kind: 'command', command });
+  });
+
   test.each(endpointGroups)('%s without its token', (group) => {
     const loaded = load(['--http-api-endpoints', group]);
     if (group === 'health' || group === 'swagger' || group === 'dashboard') expect(loaded.kind).toBe('command');

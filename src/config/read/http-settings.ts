@@ -189,7 +189,7 @@ type MadeTokens = { readonly [Kind in 'api' | 'events']?: TokenSource & { readon
 
 function madeTokens(groups: readonly EndpointGroup[], { values, command }: Given): MadeTokens {
   const { stateDir } = values;
-  if (stateDir === undefined || command !== 'run') return {};
+  if (stateDir === undefined || (command !== 'run' && command !== 'config')) return {};
   const needs = (name: EndpointGroup): boolean =>
     !withOwnToken.includes(name) && (!open.includes(name) || name === 'dashboard');
   return {

@@ -19,8 +19,7 @@ describe('helpText()', () => {
         expect(lines).toContain('Examples:');
         for (const { line } of examples) expect(lines.some((each) => each.startsWith(`  ${line}`))).toBe(true);
         expect(lines).toContain('Exit codes:');
-        if (name === 'completion') expect(lines.at(-1)).toContain('nothing was done');
-        else expect(lines.join(' ')).toContain(`upkeep ${name} --help --all lists`);
+        if (name !== 'completion') expect(lines.join(' ')).toContain(`upkeep ${name} --help --all lists`);
       }
     },
   );

@@ -90,6 +90,9 @@ describe('versionOf()', () => {
     ['shop:dev', labelled('7.4.0'), 'dev'],
     ['shop', from('redis', '7.4.0'), 'latest'],
     ['shop:2.1', labelled('7.4.0'), '2.1'],
+    ['shop:1.2', labelled('v1'), '1.2'],
+    ['shop:1.2.0-beta', labelled('1.2.0'), '1.2.0-beta'],
+    ['shop:2.1', labelled('2.1.3'), '2.1.3'],
     ['shop:2.1', labelled('2.1.5'), '2.1.5'],
   ])('of %s, which was built here, is its tag, or a version that agrees with it', (image, labels, expected) => {
     expect(versionOf({ labels, image, digest, isBuiltHere: true })).toBe(expected);

@@ -98,7 +98,7 @@ export function versionOf({ labels, image, digest, isBuiltHere = false }: Versio
   const reference = tryParseImageReference(image);
   const tag = reference?.tag;
   const version = labelledVersion(labels);
-  const isSure = !isBuiltHere || (tag !== undefined && isVersion(tag));
+  const isSure = !isBuiltHere || (tag !== undefined && isVersion(tag) && isMoreExact(version, tag));
   if (version !== undefined && isSure && !areInherited(labels, reference)) return version;
   if (tag !== undefined && (isBuiltHere || isVersion(tag))) return tag;
   return digest === '' ? undefined : shortDigest(digest);
@@ -212,6 +212,11 @@ function agree(version: string, tag: string): boolean {
   const [labelled, tagged] = [version, tag].map((text) => parseVersionTag(text)?.numbers ?? numbersOf(text));
   if (labelled === undefined || tagged === undefined) return false;
   return [0, 1].every((at) => (labelled[at] ?? tagged[at]) === (tagged[at] ?? labelled[at]));
+}
+
+function isMoreExact(version: string | undefined, tag: string): boolean {
+  const [labelled, tagged] = [version ?? '', tag].map((text) => parseVersionTag(text)?.numbers ?? numbersOf(text));
+  return (labelled?.length ?? 0) > (tagged?.length ?? 0);
 }
 
 function isVersion(tag: string): boolean {
