@@ -215,6 +215,24 @@ describeInLab('a compose file after an update to another tag', (lab) => {
     expect(await read()).toBe(text.replace('1.27', '1.28'));
   });
 
+  test('a file that git tracks is to be committed, as the outcome says, also when it is put back', async () => {
+    const { read, update, upkeep, roots } = await shop({ 'compose.yaml': oneService() });
+    const text = await read();
+    await run('git', ['init', '-q', roots]);
+    expect((await upkeep(['check'])).code).toBe(0);
+    await run('git', ['-C', roots, 'add', 'shop']);
+    expect((await update()).containers).toMatchObject([
+      {
+        compose: { state: 'written', detail: `commit it in ${roots}` },
+        reason: expect.stringContaining(', commit it in'),
+      },
+    ]);
+    expect((await upkeep(['rollback', 'shop-web-1'])).containers).toMatchObject([
+      { compose: { state: 'put-back', detail: `commit it in ${roots}` } },
+    ]);
+    expect(await read()).toBe(text);
+  });
+
   test('a text for which the disk has no room is put back, and the outcome says so', async () => {
     const { read, update, folder } = await shop({ 'compose.yaml': oneService() });
     const text = await read();

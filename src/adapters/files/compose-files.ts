@@ -24,6 +24,7 @@ import {
   readWhole,
   rewriteFile,
   whyNotWritable,
+  workTreeOf,
 } from './rewrite-file.ts';
 
 /** A folder that may be read: as the labels of containers name it, and where this process sees it. */
@@ -177,7 +178,10 @@ async function writeTag(order: ComposeOrder, { roots, copies }: Writing): Promis
   if (copies !== undefined) await keepCopy(copies, id, before);
   await order.onWriting({ path, before: hashOf(before), after: hashOf(after), ...tags });
   const done = await rewriteFile(path, before, after);
-  if (done.kind === 'written') return { ...state, state: 'written' };
+  if (done.kind === 'written') {
+    const tree = await workTreeOf(path).catch(() => undefined);
+    return { ...state, state: 'written', ...(tree !== undefined && { detail: `commit it in ${tree}` }) };
+  }
   if (done.kind === 'refused') return refused(done.reason, done);
   return { ...state, state: 'failed', detail: done.error };
 }

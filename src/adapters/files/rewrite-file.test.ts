@@ -20,7 +20,7 @@ import { promisify } from 'node:util';
 import { rolldown } from 'rolldown';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isTorn } from '../../domain/compose/compose-record.ts';
-import { heldByEditor, keepCopy, mendFile, readCopy, rewriteFile, whyNotWritable } from './rewrite-file.ts';
+import { heldByEditor, keepCopy, mendFile, readCopy, rewriteFile, whyNotWritable, workTreeOf } from './rewrite-file.ts';
 
 let folder: string;
 let file: string;
@@ -79,11 +79,24 @@ test('a link that took the place of a file, or of a folder above it, after it wa
   expect(readFileSync(join(outside, 'compose.yaml'), 'utf8')).toBe('a');
 });
 
+test('the work tree is known of a file that git tracks, and of no other', async () => {
+  const stack = join(folder, 'stack');
+  mkdirSync(stack);
+  for (const name of ['compose.yaml', 'other.yaml']) writeFileSync(join(stack, name), 'a');
+  expect(await workTreeOf(join(stack, 'compose.yaml'))).toBeUndefined();
+  const git = (...args: readonly string[]) => promisify(execFile)('git', ['-C', folder, ...args]);
+  await git('init', '-q');
+  expect(await workTreeOf(join(stack, 'compose.yaml'))).toBeUndefined();
+  await git('add', 'stack/compose.yaml');
+  expect(await workTreeOf(join(stack, 'compose.yaml'))).toBe(folder);
+  expect(await workTreeOf(join(stack, 'other.yaml'))).toBeUndefined();
+});
+
 test.skipIf(process.getuid?.() !== 0)('a file of another user is not written, and may be unreadable', async () => {
   await bundleTo(join(folder, 'rewrite.mjs'));
   writeFileSync(
     join(folder, 'run.mjs'),
-    `import { rewriteFile, whyNotWritable } from './rewrite.mjs';
+    `import { rewriteFile, whyNotWritable, workTreeOf } from './rewrite.mjs';
      const path = process.argv[2];
      console.log(await whyNotWritable(path), (await rewriteFile(path, Buffer.from('a'), Buffer.from('b'))).reason);`,
   );

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readdir, readlink, rm, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isTorn } from '../../domain/compose/compose-record.ts';
 import type { ComposeRefusal } from '../../domain/compose/compose-state.ts';
@@ -194,6 +194,29 @@ export async function heldByEditor(path: string, waitMs = 5000): Promise<string 
     await sleep(200);
   }
 }
+
+/** The work tree of git that tracks a file, so that its owner has a change to commit. Undefined: none, or not known. */
+export async function workTreeOf(path: string): Promise<string | undefined> {
+  for (let above = dirname(path), depth = 0; depth < 40; above = dirname(above), depth += 1) {
+    const index = await open(join(above, '.git/index'), constants.O_RDONLY | constants.O_NONBLOCK).catch(
+      () => undefined,
+    );
+    if (index !== undefined) {
+      try {
+        const stats = await index.stat();
+        if (!stats.isFile() || stats.size > maxIndexBytes) return undefined;
+        // Each entry ends with its path and a zero: https://git-scm.com/docs/index-format
+        return (await index.readFile()).includes(`${relative(above, path)}\0`) ? above : undefined;
+      } finally {
+        await index.close();
+      }
+    }
+    if (above === dirname(above)) return undefined;
+  }
+  return undefined;
+}
+
+const maxIndexBytes = 16 * 1024 * 1024;
 
 /** Keeps the old bytes of a file under the id of its change, and the last of them only. They may have secrets. */
 export async function keepCopy(folder: string, id: string, bytes: Buffer): Promise<void> {

@@ -23,7 +23,7 @@ export type ComposeState = {
    */
   readonly state: (typeof composeStates)[number];
   readonly reason?: ComposeRefusal;
-  /** More about the reason, such as the error of the system. */
+  /** More about the reason, such as the error of the system, or about a file that was written. */
   readonly detail?: string;
   /** The file and line that have the tag. */
   readonly file?: string;
@@ -69,9 +69,9 @@ export function composeNote(compose: ComposeState): string | undefined {
     case 'will-write':
       return `${place} has the tag ${from}: an update writes ${to} there`;
     case 'written':
-      return `${place} written: ${from} → ${to}`;
+      return `${place} written: ${from} → ${to}${more(compose)}`;
     case 'put-back':
-      return `${place} put back: ${from} → ${to}`;
+      return `${place} put back: ${from} → ${to}${more(compose)}`;
     case 'pending':
       return `${place} is not written yet: ${because(compose)}; the next run or start of Upkeep tries again`;
     case 'failed':
@@ -81,6 +81,10 @@ export function composeNote(compose: ComposeState): string | undefined {
         ? `The compose file cannot be compared: ${because(compose)}`
         : `${place} is not written: ${because(compose)}; write the tag ${to} there, or a change of its service there goes back`;
   }
+}
+
+function more({ detail }: ComposeState): string {
+  return detail === undefined ? '' : `, ${printable(detail, maxPath)}`;
 }
 
 function because({ reason, detail, services }: ComposeState): string {
