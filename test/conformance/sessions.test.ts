@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, onTestFinished, test, afterAll } from 'vitest';
 import { apiToken, type HttpScene, type Reply, type SceneOptions, startHttp } from '../support/http/http-scene.ts';
-import { createScriptedService } from '../support/http/scripted-service.ts';
+import { createScriptedService, type ScriptedService } from '../support/http/scripted-service.ts';
 import { createFakeClock } from '../support/clock/fake-clock.ts';
 import type { SessionChange } from '../../src/domain/settings/http-settings.ts';
+import { followEvents } from '../support/http/event-reader.ts';
 import { buildPage } from '../support/pages/built-page.ts';
 
 const { folder, remove } = buildPage();
@@ -14,8 +15,11 @@ afterAll(remove);
 let scene: HttpScene;
 afterEach(() => scene.stop());
 
+let service: ScriptedService;
+
 async function start(options: SceneOptions = {}): Promise<HttpScene> {
-  scene = await startHttp(createScriptedService(), { dashboardFolder: folder, ...options });
+  service = createScriptedService();
+  scene = await startHttp(service, { dashboardFolder: folder, ...options });
   return scene;
 }
 
@@ -306,4 +310,110 @@ test('a revoked token lets nobody in, with its sessions, also after a restart', 
     expect((await scene.ask('/v1/containers')).status).toBe(200);
   }
   expect(JSON.stringify(store.changes)).not.toContain('token-of-the-ci-job');
+});
+
+/** A file of tokens that is written again, and streams of events that are open meanwhile. */
+describe('a changed file of tokens', () => {
+  const tokens = (ci: string) => `all: ${apiToken}\nci: token-of-the-ci-job ${ci}\n`;
+  let path: string;
+
+  async function startWith(ci: string, options: SceneOptions = {}): Promise<void> {
+    const tokensFolder = mkdtempSync(join(tmpdir(), 'cf-changed-'));
+    onTestFinished(() => rmSync(tokensFolder, { recursive: true, force: true }));
+    path = join(tokensFolder, 'tokens');
+    writeFileSync(path, tokens(ci));
+    const file = { kind: 'file', path } as const;
+    await start({ settings: { token: file, eventsToken: file, ...options.settings }, ...options });
+  }
+
+  const follow = async (headers: Readonly<Record<string, string>>) => {
+    const reader = await followEvents(scene.url, { headers });
+    onTestFinished(reader.end);
+    await reader.until((text) => text.length > 0);
+    return reader;
+  };
+  const announce = (runId: string) =>
+    service.announce({ kind: 'scan_started', runId, purpose: 'update', trigger: 'http', atMs: 0 });
+
+  test('changes the role of a session that has begun, and ends one without a token', async () => {
+    await startWith('operator');
+    const cookie = cookieIn(await signIn('token-of-the-ci-job'));
+    const check = async () => (await withCookie(cookie, '/v1/check', page(), 'POST')).status;
+    const role = async () => (await withCookie(cookie, '/v1/session')).json().role;
+    expect([await check(), await role()]).toEqual([200, 'operator']);
+    writeFileSync(path, tokens('viewer'));
+    expect([await check(), await role()]).toEqual([403, 'viewer']);
+    writeFileSync(path, tokens('operator, image=acme/*'));
+    expect((await withCookie(cookie, '/v1/session')).json()).toMatchObject({ role: 'operator', is_limited: true });
+    writeFileSync(path, `all: ${apiToken}\n`);
+    expect([await check(), await role()]).toEqual([401, undefined]);
+  });
+
+  test.each([
+    ['the token is gone', `all: ${apiToken}\n`],
+    ['it has a filter now', tokens('viewer, image=acme/*')],
+    ['it has another role', tokens('operator')],
+    ['the file cannot be used', 'nothing\nof use\n'],
+  ])('ends streams before another event is sent: %s', async (_, text) => {
+    await startWith('viewer');
+    const cookie = cookieIn(await signIn('token-of-the-ci-job'));
+    const readers = [
+      await follow({ authorization: 'Bearer token-of-the-ci-job' }),
+      await follow({ cookie, authorization: '' }),
+    ];
+    announce('run-1');
+    for (const reader of readers) await reader.frames(1);
+    writeFileSync(path, text);
+    announce('run-2');
+    for (const reader of readers) {
+      await reader.ended;
+      expect(reader.text()).not.toContain('run-2');
+    }
+    expect(scene.http.streams.count()).toBe(0);
+  });
+
+  test('ends a silent stream at its next sign of life', async () => {
+    await startWith('viewer', { limits: { heartbeatMs: 20 } });
+    const reader = await follow({ authorization: 'Bearer token-of-the-ci-job' });
+    writeFileSync(path, `all: ${apiToken}\n`);
+    await reader.ended;
+  });
+
+  test('leaves the streams of those who may still read', async () => {
+    await startWith('viewer, image=acme/*');
+    const reader = await follow({ authorization: 'Bearer token-of-the-ci-job' });
+    writeFileSync(path, `# another line\n${tokens('viewer,  image=acme/*')}`);
+    announce('run-1');
+    await reader.frames(1);
+    expect(reader.isOpen()).toBe(true);
+  });
+
+  test.each(['session', 'token'])('a stream ends with its %s that an admin takes back', async (what) => {
+    await startWith('viewer');
+    const cookie = cookieIn(await signIn('token-of-the-ci-job'));
+    const reader = await follow({ cookie, authorization: '' });
+    const { sessions } = (await scene.ask('/v1/sessions')).json();
+    const target = what === 'session' ? `/v1/sessions/${sessions[0].id}` : '/v1/tokens/ci';
+    expect((await scene.ask(target, { method: 'DELETE' })).status).toBe(200);
+    announce('run-1');
+    await reader.ended;
+    expect(reader.text()).not.toContain('run-1');
+  });
+
+  test('a stream outlives the cookie that it was opened with, and not its session', async () => {
+    const clock = createFakeClock();
+    await start({ clock, sessions: { password: undefined, kept: createStore().kept() } });
+    let cookie = cookieIn(await signIn());
+    const reader = await follow({ cookie, authorization: '' });
+    for (let each = 1; each <= 3; each += 1) {
+      await clock.advance(25 * 3_600_000);
+      cookie = cookieIn(await withCookie(cookie));
+      announce(`run-${each}`);
+      await reader.frames(each);
+    }
+    await clock.advance(31 * 24 * 3_600_000);
+    announce('run-late');
+    await reader.ended;
+    expect(reader.text()).not.toContain('run-late');
+  });
 });

@@ -22,6 +22,8 @@ export type EventStreams = {
 type StreamOptions = {
   readonly lastEventId: string | undefined;
   readonly extra: boolean;
+  /** Asked before anything is written. False: its token was taken back, or has other rights now. */
+  readonly isAllowed: () => boolean;
   /** For a reader who may know some containers only. */
   readonly limitEvent?: LimitedService['limitEvent'];
 };
@@ -109,8 +111,10 @@ export function createEventStreams(parts: EventStreamsParts): EventStreams {
     }
   }
 
-  function write({ response }: Stream, chunk: string | Buffer): void {
-    if (chunk.length === 0 || response.destroyed) return;
+  function write({ response, isAllowed }: Stream, chunk: string | Buffer): void {
+    if (chunk.length === 0 || response.destroyed || response.writableEnded) return;
+    // The reader connects again, and is told why not.
+    if (!isAllowed()) return void response.end();
     response.write(chunk);
     if (response.writableLength <= limits.streamBufferBytes) return;
     log.warn('A reader of events is too slow and is disconnected', { buffered_bytes: response.writableLength });
@@ -119,8 +123,8 @@ export function createEventStreams(parts: EventStreamsParts): EventStreams {
 
   return {
     hasRoom: () => !isClosed && streams.size < limits.maxStreams,
-    open(response, { lastEventId, extra, limitEvent }) {
-      const stream: Stream = { response, extra, lastPlace, ...(limitEvent && { limitEvent }) };
+    open(response, { lastEventId, extra, isAllowed, limitEvent }) {
+      const stream: Stream = { response, extra, isAllowed, lastPlace, ...(limitEvent && { limitEvent }) };
       streams.add(stream);
       response.once('close', () => streams.delete(stream));
       response.on('error', () => undefined);
@@ -153,8 +157,10 @@ type Stream = {
   readonly response: ServerResponse;
   /** Whether it also gets the steps. */
   readonly extra: boolean;
+  readonly isAllowed: StreamOptions['isAllowed'];
   readonly limitEvent?: LimitedService['limitEvent'];
-  /** Place of the last event sent to it, or published before it connected. */ lastPlace: number;
+  /** Place of the last event sent to it, or published before it connected. */
+  lastPlace: number;
 };
 
 type Frame = {

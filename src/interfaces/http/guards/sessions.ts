@@ -38,6 +38,8 @@ export type Recognised = {
   readonly rights: Rights;
   /** Whether it is of a person, not of a token or password. */
   readonly isPerson: boolean;
+  /** The rights at a later time; undefined when it has ended. A replaced cookie does not end it. */
+  readonly rightsNow: () => Rights | undefined;
   readonly renew: () => string | undefined;
 };
 
@@ -91,8 +93,17 @@ export function createSessions({ tokens, password, people, clock, log, kept }: S
       const rights = session && rightsNow(session, hash, secret);
       if (session === undefined || rights === undefined) return undefined;
       session.seenMs = clock.nowMs();
-      const { id, by, person } = session.record;
-      return { id, by, rights, isPerson: person !== undefined, renew: () => renew(session, hash, secret) };
+      const { record } = session;
+      const { id, by, person } = record;
+      const key = record.keys.find((each) => each.hash === hash);
+      return {
+        ...{ id, by, rights, isPerson: person !== undefined },
+        rightsNow() {
+          const isOver = clock.monotonicMs() >= (sessions.get(id)?.endsAtMs ?? 0);
+          return isOver || key === undefined ? undefined : credentialBehind(record, key, secret)?.rights;
+        },
+        renew: () => renew(session, hash, secret),
+      };
     },
     async signIn({ secret: given, isKept, isSecure, browser, address }) {
       const found = tokens?.()(given, 'utf8');

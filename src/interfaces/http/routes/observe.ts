@@ -110,7 +110,7 @@ export function eventsRoute(cors: Cors, streams: EventStreams): Route {
       503: { description: 'There are too many streams already, or the service is stopping' },
     },
     produces: 'text/event-stream',
-    answer: ({ request: { raw, limited }, query: { extra } }, reply) => {
+    answer: ({ request: { raw, limited, isStillAllowed }, query: { extra } }, reply) => {
       if (!cors.admits(raw)) throw new HttpError(403, 'origin not allowed');
       const headers = { 'Content-Type': 'text/event-stream; charset=utf-8', 'Cache-Control': 'no-cache, no-transform' };
       // https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffering
@@ -122,6 +122,7 @@ export function eventsRoute(cors: Cors, streams: EventStreams): Route {
       streams.open(reply.raw, {
         lastEventId: typeof lastEventId === 'string' ? lastEventId : undefined,
         extra,
+        isAllowed: isStillAllowed,
         ...(limited && { limitEvent: limited.limitEvent }),
       });
       return reply;

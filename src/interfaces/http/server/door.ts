@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   allRights,
+  formatRights,
   hasRole,
   rightsOfPerson,
   type AccessFilter,
@@ -41,7 +42,7 @@ import {
 } from '../guards/clients.ts';
 import type { Recognised, Sessions } from '../guards/sessions.ts';
 import { HttpError, internalError, problemOf, writeProblem, type HttpResponse } from '../replies/errors.ts';
-import { limitService, type LimitedService } from '../service/limited-service.ts';
+import type { LimitedService } from '../service/limited-service.ts';
 import type { Service } from '../service/parts.ts';
 import { RouteReply, type Route, type Found, type Refused, type RouteTable } from '../service/route.ts';
 import type { Connections } from './connections.ts';
@@ -225,10 +226,11 @@ function createAnswer({ settings, service, tokens, clock, log }: DoorParts, igno
       const mayBeKnown = route.access !== 'webhook secret' && !hasToken(raw, query);
       const signedIn = mayBeKnown ? session : undefined;
       const caller = mayBeKnown ? (sessionCaller(signedIn) ?? personCaller(person, route)) : undefined;
-      const known = caller ?? tokenCaller(authenticate[route.access](raw, query));
+      const byToken = (): Caller => tokenCaller(authenticate[route.access](raw, query));
+      const known = caller ?? byToken();
       if (caller !== undefined) refuseForeign(raw, route);
       if (signedIn !== undefined) renewCookie(raw, response, signedIn);
-      limited = admit(known, route);
+      limited = await admit(known, route);
       ignoredInput.inQuery(route, query, response);
       const reply = new RouteReply(response, route.path);
       const result = await route.answer(
@@ -236,6 +238,8 @@ function createAnswer({ settings, service, tokens, clock, log }: DoorParts, igno
           ...{ raw, query, rest, address, name: known.name, caller: known.words, rights: known.rights },
           service: limited?.service ?? service,
           sessionId: signedIn?.id,
+          isStillAllowed: () =>
+            hasSameRights(known, () => (signedIn === undefined ? (caller ?? byToken()).rights : signedIn.rightsNow())),
           ...(limited && { limited }),
         },
         reply,
@@ -247,7 +251,7 @@ function createAnswer({ settings, service, tokens, clock, log }: DoorParts, igno
   };
 
   /** The part of the service that a caller with a filter may see. Throws 403 without the role that the route needs. */
-  function admit({ words, rights }: Caller, { needs, filter }: Route): LimitedService | undefined {
+  async function admit({ words, rights }: Caller, { needs, filter }: Route): Promise<LimitedService | undefined> {
     if (rights === undefined) {
       if (needs !== 'nothing') throw new HttpError(403, 'nobody has a role here without signing in');
       return undefined;
@@ -256,6 +260,8 @@ function createAnswer({ settings, service, tokens, clock, log }: DoorParts, igno
     const { within } = rights;
     if (within === undefined || filter === 'not concerned') return undefined;
     if (filter === 'refuses') throw new HttpError(403, `${words} is limited to some containers, and this is about all`);
+    // Nobody has a filter in most installations.
+    const { limitService } = await import('../service/limited-service.ts');
     const made = limitedFor.get(within) ?? limitService(service, within);
     limitedFor.set(within, made);
     return made;
@@ -265,7 +271,7 @@ function createAnswer({ settings, service, tokens, clock, log }: DoorParts, igno
   function personCaller(person: Person | undefined, { needs }: Route): Caller | undefined {
     if (person === undefined) return undefined;
     const rights = rightsOfPerson(person, settings.people);
-    if (rights !== undefined) return { name: person.name, words: person.name, rights };
+    if (rights !== undefined) return callerOf(person.name, rights);
     if (needs === 'nothing') return undefined;
     throw new HttpError(
       403,
@@ -284,12 +290,30 @@ function createAnswer({ settings, service, tokens, clock, log }: DoorParts, igno
   }
 }
 
+/** The lists of people change at a start only. `rightsNow` may throw. */
+function hasSameRights({ rights }: Caller, rightsNow: () => Rights | undefined): boolean {
+  try {
+    const now = rightsNow();
+    return rights === undefined || (now !== undefined && formatRights(now) === formatRights(rights));
+  } catch {
+    return false;
+  }
+}
+
 function sessionCaller(session: Recognised | undefined): Caller | undefined {
   if (session === undefined) return undefined;
   const { by: name, rights, isPerson } = session;
-  if (isPerson && name !== undefined) return { name, words: name, rights };
+  if (isPerson && name !== undefined) return callerOf(name, rights);
   return { name, words: name === undefined ? 'browser session' : `browser session (${name})`, rights };
 }
+
+/** A person may be called `API token` or `token ci`: such a name is quoted, so that it reads as no other caller. */
+function callerOf(person: string, rights: Rights): Caller {
+  const words = /[\s"]/.test(person) ? quoted(person, maxPerson) : person;
+  return { name: words, words, rights };
+}
+
+const maxPerson = 200;
 
 function tokenCaller(token: NamedToken | undefined): Caller {
   if (token === undefined) return { words: 'API token' };

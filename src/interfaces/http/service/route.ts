@@ -70,6 +70,8 @@ export type RouteRequest = {
   readonly limited?: LimitedService;
   /** Id of the session, for a request that is signed in by its cookie. */
   readonly sessionId: string | undefined;
+  /** Whether the caller still has the rights that the request began with, for a reply that lasts. */
+  readonly isStillAllowed: () => boolean;
   readonly address: string;
 };
 
