@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { Page } from 'playwright-core';
 import { createOidcSignIns } from '../../src/interfaces/http/routes/oidc.ts';
 import { createIssuer } from '../../src/adapters/oidc/issuer.ts';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
 import { apiToken } from '../support/http/http-scene.ts';
-import { type OidcIssuer, products, startIssuer } from '../support/http/oidc-issuer.ts';
+import { type OidcIssuer, type Product, products, startIssuer } from '../support/http/oidc-issuer.ts';
 import { describeInBrowser, watchPage } from './browser.ts';
 import { home } from './home.ts';
 import { row, signIn, type Stage, startStage } from './stage.ts';
@@ -17,75 +17,107 @@ const few = home.filter(({ name }) => ['traefik', 'vaultwarden', 'loki'].include
 /** Where screenshots go; none without the variable. */
 const shots = process.env['UPKEEP_SHOTS'];
 
-describeInBrowser('people on the page', () => {
+/** The page, with tokens, an issuer like this product, and a proxy that names people. */
+async function startPeople(product: Product): Promise<{
+  readonly stage: Stage;
+  readonly issuer: OidcIssuer;
+  readonly close: () => Promise<void>;
+}> {
   const folder = mkdtempSync(join(tmpdir(), 'cf-people-'));
   const port = 41_000 + Math.floor(Math.random() * 2000);
-  let stage: Stage;
-  let issuer: OidcIssuer;
-
-  beforeAll(async () => {
-    const path = join(folder, 'tokens');
-    const lines = [
-      `all: ${apiToken}`,
-      'ci: token-of-the-ci-job operator, image=traefik',
-      'board: token-of-the-board viewer',
-    ];
-    writeFileSync(path, `${lines.join('\n')}\n`);
-    const product = products.Keycloak;
-    issuer = await startIssuer({ product, redirectUrls: [`http://127.0.0.1:${port}/v1/oidc-callback`] });
-    const oidc = {
-      issuer: issuer.url,
-      clientId: 'upkeep',
-      clientSecret: undefined,
-      scopes: ['openid', 'profile', 'email', 'groups'],
-      redirectUrl: undefined,
-      groupsClaim: product.groupsClaim,
-    };
-    stage = await startStage(few, {
-      service: { healthWindowMs: 8000 },
-      settings: {
-        port,
-        oidc,
-        token: { kind: 'file', path },
-        people: {
-          viewer: ['group:viewers'],
-          operator: ['group:operators'],
-          admin: ['group:upkeep-admins', 'proxy-admin'],
-        },
-        trustedProxies: ['127.0.0.1'],
-        authHeader: { user: 'remote-user', groups: 'remote-groups' },
+  const path = join(folder, 'tokens');
+  const lines = [
+    `all: ${apiToken}`,
+    'ci: token-of-the-ci-job operator, image=traefik',
+    'board: token-of-the-board viewer',
+  ];
+  writeFileSync(path, `${lines.join('\n')}\n`);
+  const issuer = await startIssuer({ product, redirectUrls: [`http://127.0.0.1:${port}/v1/oidc-callback`] });
+  const oidc = {
+    issuer: issuer.url,
+    clientId: 'upkeep',
+    clientSecret: undefined,
+    scopes: ['openid', 'profile', 'email', 'groups'],
+    redirectUrl: undefined,
+    groupsClaim: product.groupsClaim,
+  };
+  const stage = await startStage(few, {
+    service: { healthWindowMs: 8000 },
+    settings: {
+      port,
+      oidc,
+      token: { kind: 'file', path },
+      people: {
+        viewer: ['group:viewers'],
+        operator: ['group:operators'],
+        admin: ['group:upkeep-admins', 'proxy-admin', ...(product === products.Google ? ['anna@example.com'] : [])],
       },
-      openSignIns: createOidcSignIns,
-      issuer: createIssuer({
-        settings: oidc,
-        clientSecret: () => issuer.clientSecret,
-        clock: createSystemClock(),
-        version: '1.2.3',
-        proxy: {},
-        trust: { tlsMinVersion: 'TLSv1.2', extraCa: [], systemTrust: undefined },
-      }),
-    });
-    await stage.service.ask('/v1/check', { method: 'POST' });
+      trustedProxies: ['127.0.0.1'],
+      authHeader: { user: 'remote-user', groups: 'remote-groups' },
+    },
+    openSignIns: createOidcSignIns,
+    issuer: createIssuer({
+      settings: oidc,
+      clientSecret: () => issuer.clientSecret,
+      clock: createSystemClock(),
+      version: '1.2.3',
+      proxy: {},
+      trust: { tlsMinVersion: 'TLSv1.2', extraCa: [], systemTrust: undefined },
+    }),
   });
-  afterAll(async () => {
+  const close = async () => {
     await stage.close();
     await issuer.stop();
     rmSync(folder, { recursive: true, force: true });
+  };
+  return { stage, issuer, close };
+}
+
+async function openForm({ service, context }: Stage, at = ''): Promise<Page> {
+  const page = await context.newPage();
+  await page.goto(`${service.url}/${at}`);
+  await page.locator('#oidc-link').waitFor();
+  return page;
+}
+
+async function signInAs(page: Page, name: string): Promise<void> {
+  await page.locator('#oidc-link').click();
+  await page.locator('input[name="login"]').fill(name);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+for (const [name, product] of Object.entries(products))
+  describeInBrowser(`people of an issuer like ${name}`, () => {
+    test('sign in there, come back to the link that they opened, stay signed in, and sign out', async () => {
+      const { stage, issuer, close } = await startPeople(product);
+      onTestFinished(close);
+      const page = await openForm(stage, '#/c/traefik?show=ready');
+      await signInAs(page, 'anna');
+      await page.locator('#drawer').getByRole('heading', { name: 'traefik' }).waitFor();
+      const place = new URL(page.url());
+      expect([place.origin, place.search, place.hash]).toEqual([stage.service.url, '', '#/c/traefik?show=ready']);
+      await issuer.rotate();
+      await page.reload();
+      await page.getByRole('link', { name: 'Settings' }).click();
+      await page.getByText(`Signed in as ${product.hasVerified ? 'anna@example.com' : 'anna'} (admin).`).waitFor();
+      await page.locator('#leave-button').click();
+      await page.waitForURL((url) => url.href.startsWith(product.signsOut ? issuer.url : stage.service.url));
+      await page.goto(stage.service.url);
+      await page.locator('#oidc-link').waitFor();
+    });
   });
+
+describeInBrowser('people on the page', () => {
+  let stage: Stage;
+  let issuer: OidcIssuer;
+  let close = () => Promise.resolve();
+
+  beforeAll(async () => {
+    ({ stage, issuer, close } = await startPeople(products.Keycloak));
+    await stage.service.ask('/v1/check', { method: 'POST' });
+  });
+  afterAll(() => close());
   afterEach(() => stage.context.clearCookies());
-
-  async function openForm(at = ''): Promise<Page> {
-    const page = await stage.context.newPage();
-    await page.goto(`${stage.service.url}/${at}`);
-    await page.locator('#oidc-link').waitFor();
-    return page;
-  }
-
-  async function signInAs(page: Page, name: string): Promise<void> {
-    await page.locator('#oidc-link').click();
-    await page.locator('input[name="login"]').fill(name);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-  }
 
   async function shoot(page: Page, name: string): Promise<void> {
     if (shots === undefined) return;
@@ -102,7 +134,7 @@ describeInBrowser('people on the page', () => {
   }
 
   test('sign in at the issuer, come back to the link that they opened, and sign out there too', async () => {
-    const page = await openForm('#/c/traefik?show=ready');
+    const page = await openForm(stage, '#/c/traefik?show=ready');
     await shoot(page, 'form');
     await signInAs(page, 'anna');
     await row(page, 'traefik').waitFor();
@@ -127,7 +159,7 @@ describeInBrowser('people on the page', () => {
   });
 
   test('a token is revoked in the settings, after a question', async () => {
-    const page = await openForm('#/settings');
+    const page = await openForm(stage, '#/settings');
     await signIn(page, apiToken);
     await page.getByRole('button', { name: 'Revoke the token of board' }).click();
     await shoot(page, 'revoke');
@@ -139,7 +171,7 @@ describeInBrowser('people on the page', () => {
   });
 
   test('a viewer sees everything and has no buttons that change anything', async () => {
-    const page = await openForm('#/c/traefik');
+    const page = await openForm(stage, '#/c/traefik');
     await signInAs(page, 'vera');
     await page.locator('#drawer').getByRole('heading', { name: 'traefik' }).waitFor();
     await shoot(page, 'viewer');
@@ -153,7 +185,7 @@ describeInBrowser('people on the page', () => {
   });
 
   test('somebody without a role is told so, and a refusal of the issuer too', async () => {
-    const page = await openForm();
+    const page = await openForm(stage);
     await signInAs(page, 'eve');
     await page.getByText('You are not signed in: "eve@example.com" has no role here.').waitFor();
     await shoot(page, 'refused');
@@ -166,7 +198,7 @@ describeInBrowser('people on the page', () => {
   });
 
   test('a session that ends in the middle of an update: the update goes on, and is there after a new sign-in', async () => {
-    const page = await openForm('#/c/vaultwarden');
+    const page = await openForm(stage, '#/c/vaultwarden');
     await signInAs(page, 'otto');
     await page.locator('#drawer').getByRole('button', { name: 'Update…' }).click();
     await page

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { createOidcSignIns } from '../../src/interfaces/http/routes/oidc.ts';
 import { createIssuer } from '../../src/adapters/oidc/issuer.ts';
 import { clientSecretOf } from '../../src/composition/process-context.ts';
@@ -174,6 +175,26 @@ test('an address that the issuer has not verified lets nobody in', async () => {
   expect(await failureOf('anna')).toContain('has no role here, and the issuer has not verified the e-mail address');
 });
 
+test.each([
+  [
+    'an address that is not verified',
+    { preferred_username: undefined, email: 'anna@example.com' },
+    'unverified:anna@example.com',
+  ],
+  ['the address of another as a name', { preferred_username: 'anna@example.com' }, 'unverified:anna@example.com'],
+  ['the name of a token', { preferred_username: 'token ci' }, '"token ci"'],
+  ['the words for a token without a name', { preferred_username: 'API token' }, '"API token"'],
+])('%s is not taken for somebody else in what is told', async (_, claims, told) => {
+  await start();
+  const change = (all: Readonly<Record<string, unknown>>) => ({ ...all, ...claims, email_verified: false });
+  issuer.tampering = { claims: change, userInfo: change };
+  const browser = openBrowser();
+  await signIn('otto', browser);
+  expect(await sessionOf(browser)).toMatchObject({ role: 'operator', name: told });
+  const refused = await browser.visit(`${scene.url}/v1/tokens`);
+  expect(refused.reply.json().error).toBe(`${told} is operator, and this needs admin`);
+});
+
 test('a verified domain lets everyone of it in, and no other', async () => {
   const product = products.Google;
   for (const [domain, isIn] of [
@@ -221,13 +242,52 @@ describe('an answer that was tampered with', () => {
       { answer: (url) => (url.searchParams.set('iss', 'https://evil.test'), url) },
       /not valid/,
     ],
+    [
+      'does not name its issuer, which it promises to do',
+      { answer: (url) => (url.searchParams.delete('iss'), url) },
+      /not valid/,
+    ],
+    ['is signed with a key of someone else', { token: (token) => signedByAnother(token, false) }, /not valid/],
+    ['brings its own key along', { token: (token) => signedByAnother(token, true) }, /not valid/],
+    ['is signed with the secret of this client', { token: signedWithTheSecret }, /not valid/],
     ['has metadata of another issuer', { metadata: (all) => ({ ...all, issuer: 'https://evil.test' }) }, /not valid/],
   ];
+  async function signedByAnother(token: string, hasKey: boolean): Promise<string> {
+    const [head = '', payload = ''] = token.split('.').map((part) => Buffer.from(part, 'base64url').toString());
+    const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true });
+    const jwk = hasKey ? { jwk: await exportJWK(publicKey) } : {};
+    return new SignJWT(JSON.parse(payload)).setProtectedHeader({ ...JSON.parse(head), ...jwk }).sign(privateKey);
+  }
+
+  function signedWithTheSecret(token: string): Promise<string> {
+    const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString();
+    const secret = new TextEncoder().encode(issuer.clientSecret);
+    return new SignJWT(JSON.parse(payload)).setProtectedHeader({ alg: 'HS256' }).sign(secret);
+  }
+
   test.each(refusals)('%s: nobody is signed in', async (_, tampering, why) => {
     await start();
     issuer.tampering = tampering;
     expect(await failureOf()).toMatch(why);
     expect(scene.lines.some(({ message }) => message.includes('OpenID Connect failed'))).toBe(true);
+  });
+
+  test('was signed with a key that has been replaced: nobody is signed in', async () => {
+    await start();
+    let signBefore: (claims: Readonly<Record<string, unknown>>) => Promise<string> = () => Promise.reject(new Error());
+    issuer.tampering = { token: (token, sign) => ((signBefore = sign), token) };
+    await signIn('anna');
+    await issuer.rotate();
+    issuer.tampering = {
+      token: (token) => signBefore(JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())),
+    };
+    expect(await failureOf()).toMatch(/not valid/);
+  });
+
+  test('is about another person than its ID token: nobody is signed in', async () => {
+    await start({ product: products.Authelia });
+    issuer.tampering = { userInfo: (claims) => ({ ...claims, sub: 'anna' }) };
+    expect(await failureOf('otto')).toMatch(/not valid/);
   });
 
   test.each([30, -30])('a clock that differs by %i seconds is no reason', async (seconds) => {

@@ -141,12 +141,16 @@ function checksOf({ state, nonce, verifier }: BegunSignIn): OpenidClient.Authori
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** An address counts only if the issuer says that it has verified it. The name is for lists and the log. */
+/**
+ * An address counts only if the issuer says that it has verified it. The name is for lists and the log, where one who
+ * calls himself by the address of another must not be taken for them.
+ */
 function personIn(claims: Claims, groupsClaim: string): Omit<NamedByIssuer, 'idToken'> {
   const email = textIn(claims, 'email');
   const isVerified = claims['email_verified'] === true || claims['email_verified'] === 'true';
   const verified = isVerified && email !== undefined ? { email } : {};
-  const name = verified.email ?? textIn(claims, 'preferred_username') ?? email ?? textIn(claims, 'sub') ?? '';
+  const own = textIn(claims, 'preferred_username') ?? email ?? textIn(claims, 'sub') ?? '';
+  const name = verified.email ?? (own.includes('@') ? `unverified:${own}` : own);
   const isUnverified = email !== undefined && !isVerified;
   return { name: printable(name, 100), ...verified, groups: groupsIn(claims, groupsClaim), isUnverified };
 }

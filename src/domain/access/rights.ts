@@ -40,6 +40,7 @@ export function readRights(text: string): Rights | string {
     const [, kind, pattern = ''] = /^(image|container)\s*=\s*(\S+)$/.exec(item) ?? [];
     if (kind === undefined || pattern.length > maxPattern) return 'has a filter that is not image=… or container=…';
     if (kind === 'container') containers.push(pattern.replace(/^\//, ''));
+    else if (pattern.includes('@')) return fixedImage;
     else if (imagePattern(pattern) === undefined) return vagueImage;
     else images.push(pattern);
   }
@@ -49,6 +50,7 @@ export function readRights(text: string): Rights | string {
 
 const maxPattern = 200;
 const maxPatterns = 50;
+const fixedImage = 'has an image=… with a digest, which an update changes: write the name without it';
 const vagueImage = 'has an image=… whose registry or account is not written out: image=acme/*, image=ghcr.io/acme/*';
 
 /** The rights in the form that `readRights` reads. */
@@ -84,10 +86,12 @@ function imagePattern(text: string): ((image: string) => boolean) | undefined {
   const [owner = ''] = hasHost ? [first] : parts;
   if (repository === '' || parts.includes('') || owner === '*' || (owner.includes('*') && parts.length > 1))
     return undefined;
-  const library = parts.length === 1 ? 'library/' : '';
-  const host = hasHost ? first.toLowerCase() : 'docker.io';
-  const path = hasHost ? parts.slice(1).join('/') : `${library}${repository}`;
-  const matchesName = globPattern(`${host}/${path}`);
+  const path = parts.slice(hasHost ? 1 : 0).join('/');
+  // Docker Hub has several hosts, and its own images have a folder that is not written.
+  const registry = tryParseImageReference(`${hasHost ? `${first.toLowerCase()}/` : ''}any/image`)?.registry;
+  if (registry === undefined) return undefined;
+  const isOfficial = registry === 'docker.io' && !path.includes('/') && !(hasHost && path.includes('*'));
+  const matchesName = globPattern(`${registry}/${isOfficial ? 'library/' : ''}${path}`);
   const matchesTag = tag === undefined ? undefined : globPattern(tag);
   return (image) => {
     const reference = tryParseImageReference(image);

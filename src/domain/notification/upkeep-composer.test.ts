@@ -47,6 +47,11 @@ const street = [
 ];
 
 describe('a message about a run', () => {
+  test('names the person or token that has asked for it', () => {
+    const { text } = composer.run(run([outcome('web', {})], { trigger: 'http', by: 'anna@example.com' }), 'info') ?? {};
+    expect(text).toContain('1 updated of 1 container, in 42s, asked by anna@example.com');
+  });
+
   test('says what needs someone, what was rolled back and why, what changed, and how to go back', () => {
     expect(composer.run(run(street), 'info')).toMatchObject({
       title: 'nas: api failed and was rolled back, job failed, web was updated',

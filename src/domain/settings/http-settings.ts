@@ -184,6 +184,7 @@ function readLine(line: string, isOnly: boolean): NamedToken | string {
   const [, name, token, words] = /^([^:]+):(?:\s+(\S*)(?:\s+(.*))?)?$/s.exec(line) ?? [];
   if (name === undefined) return isOnly ? { name: undefined, token: line } : unnamed;
   if (token === undefined) return 'has a name without a token';
+  if (typeof readRights(token.replace(/,$/, '')) !== 'string') return 'has a role without a token before it';
   const rights = words === undefined ? undefined : readRights(words);
   if (typeof rights === 'string') return rights;
   return namePattern.test(name) ? { name, token, ...(rights && { rights }) } : badName;

@@ -62,6 +62,8 @@ export type Tampering = {
   readonly claims?: (claims: Account) => Account;
   /** The whole ID token. */
   readonly token?: (token: string, sign: (claims: Account) => Promise<string>) => string | Promise<string>;
+  /** The answer about the person, for issuers that keep claims there. */
+  readonly userInfo?: (claims: Account) => Account;
   /** The metadata. */
   readonly metadata?: (metadata: Account) => Account;
   /** The address that the browser is sent back to. */
@@ -211,7 +213,8 @@ export async function startIssuer({ product, redirectUrls, port = 0 }: IssuerOpt
       await next();
       const { body } = context;
       if (typeof body !== 'object' || body === null) return;
-      const { claims, token, metadata } = issuer.tampering;
+      const { claims, token, metadata, userInfo } = issuer.tampering;
+      if (context.path.endsWith('/me') && userInfo !== undefined) context.body = userInfo({ ...body });
       if (context.path.endsWith('openid-configuration') && metadata !== undefined) context.body = metadata({ ...body });
       if (!('id_token' in body) || typeof body.id_token !== 'string') return;
       const sent = JSON.parse(Buffer.from(body.id_token.split('.')[1] ?? '', 'base64url').toString()) as Account;

@@ -4,6 +4,7 @@ import { createSystemClock } from '../../../src/adapters/process/clock.ts';
 import type { Application } from '../../../src/application/application.ts';
 import { createApplication } from '../../../src/application/create-application.ts';
 import { createNotes } from '../../../src/application/check/notes.ts';
+import type { EngineState } from '../../../src/domain/outside/engine.ts';
 import type { Forges } from '../../../src/domain/notes/notes.ts';
 import { defaultSettings, type ServiceSettings } from '../../../src/domain/settings/effective-settings.ts';
 import { createMetrics } from '../../../src/interfaces/metrics/metrics.ts';
@@ -27,12 +28,14 @@ export type WholeServiceOptions = SceneOptions & {
   readonly registryLatencyMs?: number;
   /** Answers for every forge; by default nobody reads release notes. */
   readonly forges?: Forges;
+  /** Makes it one of several engines, as far as the HTTP interface knows. */
+  readonly engines?: () => readonly EngineState[];
   /** This number of nodes forms a swarm. The engine is its manager, and the service watches it. */
   readonly swarmNodes?: number;
 };
 
 export async function startWholeService(options: WholeServiceOptions = {}): Promise<WholeService> {
-  const { service = {}, registryLatencyMs = 0, swarmNodes = 0, forges, ...scene } = options;
+  const { service = {}, registryLatencyMs = 0, swarmNodes = 0, forges, engines, ...scene } = options;
   const clock = createSystemClock();
   const registry = createSandboxRegistry({ clock, latencyMs: registryLatencyMs });
   const sandbox = createSandboxEngine({ clock, registries: registry.store });
@@ -68,7 +71,7 @@ export async function startWholeService(options: WholeServiceOptions = {}): Prom
   });
   application.subscribe(metrics.record);
   await application.follow();
-  const http = await startHttp(application, { metrics: metrics.text, ...scene });
+  const http = await startHttp({ ...application, ...(engines && { engines }) }, { metrics: metrics.text, ...scene });
 
   const publish = (reference: string, version: string, parts: object = {}): string =>
     registry.store.publish(reference, { version: `${reference} ${version}`, ...parts }).digest;

@@ -164,9 +164,11 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
         200: { description: 'Ended', schema: stamped({ kept: keptField }) },
         404: { description: 'There is no session with this id' },
       },
-      answer: async ({ request: { rest } }) => {
+      answer: async ({ request: { rest, caller } }) => {
+        const name = sessions.list().find(({ id }) => id === rest)?.by ?? 'a browser';
         const ended = await sessions.end(rest);
         if (ended === undefined) throw new HttpError(404, 'there is no session with this id');
+        log.info(`The session of ${name} was ended by ${caller}`);
         return { kept: ended === 'kept', ...replyFields(clock.nowMs()) };
       },
     }),
