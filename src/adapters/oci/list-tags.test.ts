@@ -88,6 +88,48 @@ describe('listTags()', () => {
     expect(await listing(server)).toEqual({ tags: all.filter(isTag), isCut: false });
   });
 
+  test.each([
+    ['the first page', 0, 100],
+    ['one between', 100, 200],
+    ['two in a row', 0, 200],
+  ])('also where %s has entries that are no tags only, with links and without', async (_, from, to) => {
+    const all = numbered(350);
+    const isTag = (_tag: string, at: number) => at < from || at >= to;
+    const listed = all.map((tag, at) => (isTag(tag, at) ? tag : `${tag}/x y`));
+    for (const links of [false, true]) {
+      const server = await rig.serve(({ url }) => {
+        const last = new URL(url, 'http://host').searchParams.get('last');
+        const start = last === null ? 0 : listed.indexOf(last) + 1;
+        const found = listed.slice(start, start + 100);
+        const next = `/v2/team/app/tags/list?n=1000&last=${encodeURIComponent(found.at(-1) ?? '')}`;
+        return page(found, links && start + 100 < listed.length ? next : undefined);
+      });
+      const registry = rig.registry();
+      for (let times = 0; times < 2; times += 1)
+        expect(await listing(server, registry)).toEqual({ tags: all.filter(isTag), isCut: false });
+    }
+  });
+
+  test('also behind empty pages with a link, and not without end', async () => {
+    const server = await rig.serve(({ url }) => {
+      const at = Number(new URL(url, 'http://host').searchParams.get('last') ?? 0);
+      return page(at === 3 ? ['1.0'] : [], at < 3 ? `/v2/team/app/tags/list?n=1000&last=${at + 1}` : undefined);
+    });
+    expect(await listing(server)).toEqual({ tags: ['1.0'], isCut: false });
+    const endless = await rig.serve(({ url }) => page([], `${url}0`));
+    expect(await listing(endless)).toEqual({ tags: [], isCut: true });
+    expect(endless.seen).toHaveLength(50);
+  });
+
+  test.each([false, true])('and ends where a page without tags comes again and again (links: %s)', async (links) => {
+    const entries = Array.from({ length: 100 }, (_, at) => `a/${at}`);
+    const server = await rig.serve(({ url }) =>
+      page(entries, links ? `/v2/team/app/tags/list?n=1000&last=${url.length}` : undefined),
+    );
+    expect(await listing(server)).toEqual({ tags: [], isCut: links });
+    expect(server.seen).toHaveLength(2);
+  });
+
   test('and where the known page had entries that are no tags', async () => {
     const listed = numbered(150).with(3, 'a/b');
     const server = await rig.serve(({ url, headers }) => {

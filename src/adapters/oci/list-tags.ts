@@ -14,6 +14,8 @@ type Page = {
   readonly tags: readonly string[];
   /** The number of its entries, if not all of them are tags. */
   readonly entries?: number;
+  /** The last entry, if none of them is a tag. */
+  readonly last?: string;
   readonly next: string | undefined;
   readonly etag: string | undefined;
 };
@@ -51,6 +53,7 @@ export async function listTags(
   let isPromised = true;
   let linksPages = false;
   let fullPage: number | undefined;
+  let otherEntry: string | undefined;
   for (let query = `?n=${pageSize}`; ;) {
     if (nowMs() > untilMs)
       throw new HttpFailure('timeout', `its list of tags did not end within ${formatDuration(deadlineMs)}`);
@@ -61,7 +64,11 @@ export async function listTags(
     const taken = takeWithin(found, room);
     if (page !== undefined && maxTags - room.tags <= maxTagsKept) pages.set(query, page);
     const text = taken.join('\n');
-    const isNews = text !== '' && !texts.has(text) && (isPromised || hasNews(taken, texts));
+    // Of a registry that leaves out what it does not show.
+    const isEmpty = found.length === 0 && page?.entries === undefined && page?.next !== undefined;
+    const isOther = isEmpty || (text === '' && page?.last !== undefined && page.last !== otherEntry);
+    const isNews = isOther || (text !== '' && !texts.has(text) && (isPromised || hasNews(taken, texts)));
+    otherEntry = page?.last ?? otherEntry;
     if (!isNews && !isPromised) return end(false);
     if (text !== '') texts.add(text);
     if (taken.length < found.length) return end(true);
@@ -70,9 +77,9 @@ export async function listTags(
     const entries = page?.entries ?? found.length;
     fullPage ??= entries;
     const isFull = entries === fullPage && entries <= pageSize && isRound(entries);
-    const next = linksPages ? page?.next : isFull ? queryAfter(found) : undefined;
+    const next = linksPages ? page?.next : isFull ? queryAfter(found.at(-1) ?? page?.last) : undefined;
     if (next === undefined) return end(false);
-    // Pages that repeat or add no tags have no end.
+    // Pages that repeat have no end.
     if (!isNews || asked.has(next) || asked.size === maxPages) return end(true);
     query = next;
   }
@@ -99,8 +106,7 @@ const pageSize = 1000;
 /**
  * The query of a page that may follow a full one without a link. The registry of go-containerregistry links no pages.
  */
-function queryAfter(tags: readonly string[]): string | undefined {
-  const last = tags.at(-1);
+function queryAfter(last: string | undefined): string | undefined {
   return last === undefined ? undefined : `?n=${pageSize}&last=${encodeURIComponent(last)}`;
 }
 
@@ -152,7 +158,7 @@ function saysUnsupported({ status, body }: WireAnswer): boolean {
 }
 
 /** Each tag once. Some registries send `null` for an empty repository. Invalid tags are ignored. */
-function tagsIn(body: Buffer): Pick<Page, 'tags' | 'entries'> {
+function tagsIn(body: Buffer): Pick<Page, 'tags' | 'entries' | 'last'> {
   if (!hasAtMost(maxParts, body)) throw new HttpFailure('invalid', tooManyEntries);
   const tags = parseJsonObject(body)?.['tags'];
   if (tags === null) return { tags: [] };
@@ -164,7 +170,17 @@ function tagsIn(body: Buffer): Pick<Page, 'tags' | 'entries'> {
     if (valid.size > maxTags) break;
     if (at === maxEntries) throw new HttpFailure('invalid', tooManyEntries);
   }
-  return { tags: [...valid], ...(tags.length !== valid.size && { entries: tags.length }) };
+  const last: unknown = valid.size === 0 ? tags.at(-1) : undefined;
+  return {
+    tags: [...valid],
+    ...(tags.length !== valid.size && { entries: tags.length }),
+    ...(isShortText(last) && { last }),
+  };
+}
+
+/** Long enough for any name of a registry, and short enough for a query. */
+function isShortText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= 500;
 }
 
 /** A page may repeat tags. Beyond this number it costs too much time to look for more. */
@@ -242,14 +258,21 @@ export function readStoredListing(value: unknown): StoredListing | undefined {
 }
 
 function readPage(value: unknown): KeptPage | undefined {
-  const { query, tags, entries, next, etag } = objectOf(value) ?? {};
+  const { query, tags, entries, last, next, etag } = objectOf(value) ?? {};
   if (typeof query !== 'string' || !query.startsWith('?')) return undefined;
   if (!isAbsentOrText(next) || !isAbsentOrText(etag) || (next !== undefined && !next.startsWith('?'))) return undefined;
   // Node throws for a header with other characters: https://www.rfc-editor.org/rfc/rfc9110#name-etag
   if (etag !== undefined && !/^[\x21-\x7e]{1,1000}$/.test(etag)) return undefined;
   if (!Array.isArray(tags) || !tags.every((tag: unknown): tag is string => typeof tag === 'string' && isTag(tag)))
     return undefined;
-  return { query, tags, ...(typeof entries === 'number' && { entries }), next, etag };
+  return {
+    query,
+    tags,
+    ...(typeof entries === 'number' && { entries }),
+    ...(isShortText(last) && { last }),
+    next,
+    etag,
+  };
 }
 
 const maxListings = 100;

@@ -104,6 +104,37 @@ describeInLab('the proxies before the socket that people have', (lab) => {
     },
   );
 
+  const json = { 'content-type': 'application/json' };
+  test.each([
+    ['nginx’s page', 403, '<html><head><title>403 Forbidden</title></head><body>403 Forbidden</body></html>', {}],
+    ['a line', 403, 'Forbidden\n', {}],
+    ['nothing', 403, '', {}],
+    ['Portainer’s JSON', 403, '{"message":"Access denied to resource","details":"Access denied to resource"}', json],
+    ['JSON of one word', 403, '{"message":"Forbidden"}', json],
+    ['a plugin of the engine', 403, '{"message":"authorization denied by plugin opa: access denied: by policy"}', json],
+    ['wollomatic’s line', 405, 'Method Not Allowed\n', {}],
+    ['a router without the path', 404, '404 page not here', {}],
+  ])(
+    'set-up socket proxy: a refused pull is told as that of the proxy, and not as a missing login (%s)',
+    async (_, status, body, headers) => {
+      const old = await outdated();
+      const { socket, proxy } = await behind(tecnativa('CONTAINERS', 'IMAGES', 'NETWORKS', 'POST', 'INFO'));
+      proxy.arm({
+        // By its image, as a rule with a pattern does: the question about the right is answered.
+        at: ({ path }) => path.includes('/images/create') && !path.includes('fromImage=-'),
+        times: Infinity,
+        fault: { kind: 'answer', when: 'before', status, body, headers },
+      });
+      const run = await update(socket);
+      expect(run.code).toBe(1);
+      const said = run.stdout + run.stderr;
+      expect(said).not.toMatch(/login|<html|<body/i);
+      expect(said).toMatch(/proxy/i);
+      expect(run.stdout).toMatch(/"outcome": "failed"/);
+      expect(await lab.engine.inspect('web')).toMatchObject({ Id: old, State: { Running: true } });
+    },
+  );
+
   describe.each([
     ['containers', tecnativa('IMAGES', 'NETWORKS', 'POST', 'INFO'), 'GET /containers/json'],
     ['images', tecnativa('CONTAINERS', 'NETWORKS', 'POST', 'INFO'), 'GET /images/json'],

@@ -86,4 +86,43 @@ describeInLab('contexts', (lab) => {
     cpSync(dockerClient, folder, { recursive: true });
     expect(await seen({ DOCKER_HOST: 'tcp://127.0.0.1:23763', DOCKER_TLS_VERIFY: '1' })).toMatch(/^0 far-web/);
   });
+
+  test('nor does an empty variable, a name of the usual engine or another home change what is followed', async (context) => {
+    if (isPodman) skipBecause(context, 'Podman’s service speaks no TLS');
+    const other = await lab.startEngine({ name: 'context-other' });
+    onTestFinished(() => other.remove());
+    const image = `${lab.registry.host}/contexts/app:3`;
+    await pushImage(lab.registry, 'contexts/app', '3', catalogue['plain-v1']);
+    for (const [engine, name] of [
+      [lab.engine, 'near-web'],
+      [other, 'far-web'],
+    ] as const) {
+      await engine.pull(image);
+      await engine.run(name, image, { StopTimeout: 1 });
+    }
+    onTestFinished(() => lab.engine.clear());
+    const home = mkdtempSync(join(lab.dir, 'home-'));
+    const folder = join(home, '.docker');
+    addContext(folder, 'far', `unix://${other.socket}`);
+    const use = (config: object) => writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
+    use({ currentContext: 'far', auths: {} });
+    const seen = async (env: Record<string, string>, ...words: readonly string[]) => {
+      const { code, stdout, stderr } = await runUpkeep(['containers', ...words], { env: { HOME: home, ...env } });
+      return `${code} ${/near-web|far-web/.exec(stdout)?.[0] ?? ''} ${stderr}`;
+    };
+    expect(await seen({})).toMatch(/^0 far-web/);
+    expect(await seen({ DOCKER_CONTEXT: '' })).toMatch(/^0 far-web/);
+    expect(await seen({ DOCKER_HOST: '' })).toMatch(/^0 far-web/);
+    expect(await seen({ DOCKER_CONTEXT: 'default' })).toMatch(/^0 near-web/);
+    expect(await seen({}, '--context', 'default')).toMatch(/^0 near-web/);
+    expect(await seen({ DOCKER_CONTEXT: 'far', DOCKER_HOST: `unix://${lab.engine.socket}` })).toMatch(/^0 near-web/);
+    expect(await seen({ DOCKER_CONFIG: mkdtempSync(join(lab.dir, 'empty-')) })).toMatch(/^0 near-web/);
+    use({ currentContext: 'default' });
+    expect(await seen({})).toMatch(/^0 near-web/);
+    use({ currentContext: 'gone' });
+    // Said on standard error, with the remedy.
+    expect(await seen({})).toMatch(/^0 near-web .*gone.* --host or --context/);
+    const service = await runUpkeep(['check'], { env: { HOME: home, DOCKER_CONTEXT: 'far' } });
+    expect([service.code, service.stdout]).toEqual([0, expect.stringContaining('far-web')]);
+  });
 });

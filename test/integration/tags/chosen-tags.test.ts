@@ -143,6 +143,22 @@ describeInLab('the tags that a registry has', (lab) => {
     expect(await scene.tag()).toBe('1.1103.0');
   });
 
+  test.each(['.1/sha', '#x'])('nor is a page whose entries are no tags at all (%s)', async (end) => {
+    const all = Array.from({ length: 250 }, (_, at) => `1.${String(at).padStart(4, '0')}`);
+    const listed = all.map((tag, at) => (at < 100 || at === 220 || at === 249 ? `${tag}.0` : tag + end));
+    const scene = await behindFront(({ path }) => {
+      if (!path.includes('/tags/list')) return {};
+      const last = new URL(path, 'http://registry').searchParams.get('last') ?? '';
+      const tags = listed.filter((tag) => tag > last).slice(0, 100);
+      return { refusal: { status: 200, body: JSON.stringify({ name: 'app', tags }) } };
+    });
+    await scene.push('1.0099.0');
+    await scene.push('1.0249.0');
+    await scene.run('1.0099.0', minor);
+    expect(await scene.update()).toMatchObject({ outcome: 'updated' });
+    expect(await scene.tag()).toBe('1.0249.0');
+  });
+
   test('a registry that limits requests during the listing leaves it unknown, until it answers again', async () => {
     const isListing = ({ path }: FrontCall) => path.includes('/tags/list');
     const limit = createRequestLimit({ limit: 0, windowMs: 3_600_000, counts: isListing });

@@ -4,6 +4,7 @@ import { httpRequest } from '../../lab/http.ts';
 import { isPodman } from '../../lab/engine/podman.ts';
 import { catalogue } from '../../lab/registry/catalogue.ts';
 import { pushImage } from '../../lab/registry/push.ts';
+import { tar } from '../../lab/registry/tar.ts';
 import { upkeepScene } from '../../support/scene/upkeep-scene.ts';
 
 /** Podman lists every name of an image with its digest, as if it had been pulled by that name. */
@@ -110,6 +111,66 @@ describeInLab('an image of the same name by a stranger', (lab) => {
     await pushImage(registry, 'strangers/loaded', 'stable', catalogue['plain-v2']);
     await staysAsItIs();
     await engine.pull(`${at('loaded')}:stable`);
+    expect((await upkeep.update()).outcomes['web']).toMatchObject({ outcome: 'updated' });
+  });
+
+  onDocker.each(['latest', '7.2'])(
+    'set-up image by a stranger: one of a Dockerfile is not replaced (%s)',
+    async (tag) => {
+      await pushImage(registry, 'strangers/base', 'first', catalogue['plain-v1']);
+      await engine.pull(`${at('base')}:first`);
+      const content = `FROM ${at('base')}:first\nLABEL made=here\n`;
+      const url = `http://engine/build?t=${encodeURIComponent(`${at('filed')}:${tag}`)}`;
+      const headers = { 'content-type': 'application/x-tar' };
+      const body = tar([{ path: 'Dockerfile', content, mode: 0o644 }]);
+      const built = await httpRequest({ socketPath: engine.socket, method: 'POST', url, headers, body });
+      expect(built.body.toString()).toContain('Successfully tagged');
+      const compose = { 'com.docker.compose.project': 'shop', 'com.docker.compose.service': 'web' };
+      await engine.run('web', `${at('filed')}:${tag}`, { StopTimeout: 1, Labels: compose });
+      await pushImage(registry, 'strangers/filed', tag, catalogue['plain-v2']);
+      await staysAsItIs('--policy', 'major');
+    },
+  );
+
+  onDocker('set-up image by a stranger: one that was pulled by its digest elsewhere is not replaced', async () => {
+    const { digest } = await pushImage(registry, 'strangers/vendor/app', 'stable', catalogue['plain-v1']);
+    await engine.call('POST', `/images/create?fromImage=${encodeURIComponent(at('vendor/app'))}&tag=${digest}`);
+    const source = encodeURIComponent(`${at('vendor/app')}@${digest}`);
+    await engine.call('POST', `/images/${source}/tag?repo=${encodeURIComponent(at('pinned'))}&tag=stable`);
+    await engine.run('web', `${at('pinned')}:stable`, { StopTimeout: 1 });
+    await pushImage(registry, 'strangers/pinned', 'stable', catalogue['plain-v2']);
+    await staysAsItIs();
+  });
+
+  onDocker('set-up image by a stranger: one that came as a file system is not replaced', async () => {
+    await pushImage(registry, 'strangers/base', 'first', catalogue['plain-v1']);
+    await engine.pull(`${at('base')}:first`);
+    await engine.create('maker', `${at('base')}:first`);
+    const exported = await httpRequest({ socketPath: engine.socket, url: 'http://engine/containers/maker/export' });
+    await engine.call('DELETE', '/containers/maker?force=true');
+    const url = `http://engine/images/create?fromSrc=-&repo=${encodeURIComponent(at('imported'))}&tag=stable`;
+    const headers = { 'content-type': 'application/x-tar' };
+    const imported = await httpRequest({
+      socketPath: engine.socket,
+      method: 'POST',
+      url,
+      headers,
+      body: exported.body,
+    });
+    expect(imported.status, imported.body.toString()).toBe(200);
+    await engine.run('web', `${at('imported')}:stable`, { StopTimeout: 1, Cmd: ['sleep', '1000000'] });
+    await pushImage(registry, 'strangers/imported', 'stable', catalogue['plain-v2']);
+    await staysAsItIs();
+  });
+
+  test('set-up image by a stranger: one that came by another name of the same registry is updated', async () => {
+    await pushImage(registry, 'strangers/named', 'stable', catalogue['plain-v1']);
+    const other = `localhost:${registry.host.split(':')[1]}/strangers/named`;
+    await engine.pull(`${other}:stable`);
+    const source = encodeURIComponent(`${other}:stable`);
+    await engine.call('POST', `/images/${source}/tag?repo=${encodeURIComponent(at('named'))}&tag=stable`);
+    await engine.run('web', `${at('named')}:stable`, { StopTimeout: 1 });
+    await pushImage(registry, 'strangers/named', 'stable', catalogue['plain-v2']);
     expect((await upkeep.update()).outcomes['web']).toMatchObject({ outcome: 'updated' });
   });
 

@@ -177,7 +177,8 @@ export async function pullImage(client: Client, request: PullRequest, signal?: A
       timeLimit: { for: 'silence', ms: request.idleTimeoutMs ?? client.deadlines.pullSilenceMs },
       signal,
     });
-    if (reply.kind === 'error' && reply.isForbidden && !reply.fromEngine)
+    // The registry's own words have its code: https://github.com/opencontainers/distribution-spec/blob/main/spec.md#error-codes
+    if (reply.kind === 'error' && reply.isForbidden && !/^(?:unauthorized|forbidden:)/i.test(reply.message))
       throw refusal(`pull ${quoted(request.reference, 300)}`, reply);
     if (reply.kind === 'error') throw pullFailure(request, reply.message);
     for await (const line of jsonLines(reply.body)) {

@@ -111,6 +111,36 @@ describe('pullImage()', () => {
     expect(String(error).length).toBeLessThan(1_200);
   });
 
+  test.each([
+    [403, 'Access denied to resource'],
+    [403, 'Forbidden'],
+    [403, 'authorization denied by plugin opa: access denied'],
+    [405, 'Method Not Allowed'],
+  ])('says that the proxy or a plugin forbids it, and asks for no login: %i %s', async (status, message) => {
+    const { engine } = await connectedEngine({ script: { '*': (_, response) => refuse(response, status, message) } });
+    await expect(engine.pullImage({ reference })).rejects.toMatchObject({
+      code: 'engine-denied',
+      message: `Cannot pull "${reference}": the engine forbids it: ${status}, "${message}"`,
+      remedy: expect.not.stringContaining('login'),
+    });
+  });
+
+  test.each([
+    [401, 'unauthorized: authentication required'],
+    [403, 'forbidden: authentication required for team/app'],
+    [
+      404,
+      'pull access denied for team/app, repository does not exist or may require docker login: denied: requested access',
+    ],
+    [500, 'Head "https://registry.test:5000/v2/team/app/manifests/1": unauthorized: access denied'],
+  ])('and asks for a login where the registry wants one: %i %s', async (status, message) => {
+    const { engine } = await connectedEngine({ script: { '*': (_, response) => refuse(response, status, message) } });
+    await expect(engine.pullImage({ reference })).rejects.toMatchObject({
+      code: 'pull-failed',
+      remedy: expect.stringContaining('docker login'),
+    });
+  });
+
   test('throws when the stream breaks off: half an image is none', async () => {
     const { engine } = await connectedEngine({
       script: {

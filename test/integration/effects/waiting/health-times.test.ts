@@ -4,7 +4,7 @@ import { describeInLab } from '../../../lab/describe-in-lab.ts';
 import type { Inspected } from '../../../lab/engine/engine-client.ts';
 import type { ImageSpec } from '../../../lab/registry/image.ts';
 import { upkeepScene } from '../../../support/scene/upkeep-scene.ts';
-import { effectsScene, idsOf } from '../scene.ts';
+import { composeLabels, effectsScene, idsOf } from '../scene.ts';
 
 const ms = 1_000_000;
 const endsSoon = webServer('v2', { Cmd: ['sh', '-c', 'sleep 1; exit 4'] });
@@ -59,6 +59,13 @@ describeInLab('the times for stopping and health', (lab) => {
       { Healthcheck: { Test: ['CMD-SHELL', 'test -e /tmp/done'], Interval: 300 * ms, Retries: 1 } },
       ['--health-timeout', '30s'],
     ],
+    ['started first', { Labels: { 'upkeep.start-first': 'true' } }, []],
+    [
+      'with a restart policy, one by one',
+      { HostConfig: { RestartPolicy: { Name: 'always' } } },
+      ['--rolling-restart', '--health-timeout', '40s'],
+    ],
+    ['with a start period', { Healthcheck: { StartPeriod: 1000 * ms } }, ['--health-timeout', '40s']],
   ])(
     'set-up slow first start: a version that is unhealthy for some seconds is no failure, %s',
     async (_, config, flags) => {
@@ -93,6 +100,20 @@ describeInLab('the times for stopping and health', (lab) => {
     expect([await idOf('ending'), await idOf('staying')]).toEqual([ending.Id, staying.Id]);
   });
 
+  test('set-up slow first start: nor for what shares its network, or depends on it', async () => {
+    const old = webServer('v1', { Healthcheck: { Test: ['CMD', 'true'], Interval: 200 * ms } });
+    const idle = (version: string) =>
+      webServer(version, { Cmd: ['sh', '-c', "trap 'exit 0' TERM; sleep 1000000 & wait $!"] });
+    await stale('db', { old, next: migrates, config: { Labels: composeLabels('db') } });
+    const near = { HostConfig: { NetworkMode: 'container:db' }, Labels: composeLabels('near') };
+    await stale('near', { old: idle('v1'), next: idle('v2'), config: near });
+    await stale('after', { config: { Labels: composeLabels('after', 'db:service_healthy:true') } });
+    const { outcomes, run } = await upkeep.update('--use-compose-depends-on');
+    const updated = { outcome: 'updated' };
+    expect(outcomes, run.stderr).toMatchObject({ db: updated, near: updated, after: updated });
+    expect((await inspect('db')).State.Health?.Status).toBe('healthy');
+  });
+
   /** Runs well, and its HEALTHCHECK always fails, as one with curl in an image without it. */
   const alwaysFails = (version: string) =>
     webServer(version, { Healthcheck: { Test: ['CMD-SHELL', 'curl localhost'], Interval: 200 * ms, Retries: 2 } });
@@ -111,6 +132,13 @@ describeInLab('the times for stopping and health', (lab) => {
       },
     ],
     ['started first', alwaysFails('v1'), alwaysFails('v2'), { Labels: { 'upkeep.start-first': 'true' } }],
+    ['in a kept version', alwaysFails('v1'), alwaysFails('v2'), { Labels: { 'upkeep.keep-old': '1h' } }],
+    [
+      'with a script that the new image does not have',
+      webServer('v1', { Healthcheck: { Test: ['CMD', '/bin/false'], Interval: 200 * ms, Retries: 1 } }),
+      webServer('v2', { Healthcheck: { Test: ['CMD', '/no/such/file'], Interval: 200 * ms, Retries: 1 } }),
+      {},
+    ],
   ])(
     'set-up always unhealthy: the new version only has to run, and the result says so: %s',
     async (_, old, next, config) => {
@@ -123,9 +151,21 @@ describeInLab('the times for stopping and health', (lab) => {
       });
       expect(run.stderr).toContain('unhealthy before');
       expect(idsOf(before.next)).toContain((await inspect('web')).Image);
-      expect(await names()).toEqual(['web']);
+      expect((await names()).filter((name) => !name.includes('.upkeep-kept'))).toEqual(['web']);
+      // Nothing is marked as failed, and the next version goes the same way.
+      expect((await upkeep.check())['web']).toMatchObject({ status: 'fresh' });
     },
   );
+
+  test('set-up always unhealthy: nor does it hold back what shares its network', async () => {
+    const idle = (version: string) =>
+      webServer(version, { Cmd: ['sh', '-c', "trap 'exit 0' TERM; sleep 1000000 & wait $!"] });
+    await stale('vpn', { old: alwaysFails('v1'), next: alwaysFails('v2') });
+    await stale('app', { old: idle('v1'), next: idle('v2'), config: { HostConfig: { NetworkMode: 'container:vpn' } } });
+    await isUnhealthy('vpn');
+    const { outcomes } = await upkeep.update();
+    expect(outcomes).toMatchObject({ vpn: { outcome: 'updated' }, app: { outcome: 'updated' } });
+  });
 
   test.each<[string, ImageSpec, string]>([
     ['ends', endsSoon, 'it exited with code 4'],
