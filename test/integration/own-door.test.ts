@@ -91,6 +91,54 @@ describeInLab('an update of the engine’s door', (lab) => {
     expect(log).toMatch(new RegExp(`"${name}\\\\" was updated from \\S+ to v2`));
   });
 
+  const passes = (TARGET: string, LISTEN = '2375') => ({
+    config: { Env: ['PATH=/usr/bin:/bin', `TARGET=${TARGET}`, `LISTEN=${LISTEN}`] },
+  });
+  const chains: Readonly<Record<string, Partial<ProxyOptions>>> = {
+    'by its name': { address: 'tcp://front:2375', between: { front: passes('core:2375') } },
+    twice: {
+      address: 'tcp://front:2375',
+      between: { relay: passes('core:2375'), front: passes('relay:2375') },
+    },
+    'by a port of the host': {
+      address: 'tcp://front:2375',
+      door: { host: { ...published('12379'), NetworkMode: 'bridge' } },
+      between: {
+        front: { ...passes('host.docker.internal:12379'), host: { ExtraHosts: ['host.docker.internal:host-gateway'] } },
+      },
+    },
+    'and makes a socket in a volume': {
+      address: 'unix:///proxied/engine.sock',
+      between: { front: { ...passes('core:2375', '/made/engine.sock'), binds: ['chained:/made'] } },
+      upkeep: { binds: ['chained:/proxied'] },
+    },
+    'by a socket in a volume': {
+      address: 'tcp://front:2375',
+      door: { binds: ['hops:/out'], config: { Env: ['PATH=/usr/bin:/bin', 'LISTEN=/out/engine.sock'] } },
+      between: { front: { ...passes('/in/engine.sock'), binds: ['hops:/in'] } },
+    },
+  };
+
+  withNetworks.each(Object.entries(chains))(
+    'failure 42: helpers replace it and what passes calls on to it %s',
+    async (_, options) => {
+      const { upkeep } = await start({ name: 'core', ...options });
+      const names = ['core', ...Object.keys(options.between ?? {})];
+      const log = await waitForLine(`${names.length + 1} containers checked, ${names.length} updated`);
+      for (const name of names) {
+        const { Config, State } = (await engine.inspect(name))!;
+        expect([name, Config.Labels['org.opencontainers.image.version'], State.Running], log).toEqual([
+          name,
+          'v2',
+          true,
+        ]);
+      }
+      expect(await states()).toEqual([...names, 'upkeep'].toSorted().map((name) => `/${name} running`));
+      expect((await engine.inspect('upkeep'))!.Id).toBe(upkeep);
+      for (const name of names) expect(log).toMatch(new RegExp(`"${name}\\\\" was updated from \\S+ to v2`));
+    },
+  );
+
   withNetworks.each([
     ['ends at once', { Entrypoint: ['sh', '-c', 'exit 3'] }, 'exited with code 3'],
     ['passes no call on', { Env: ['PATH=/usr/bin:/bin', 'TARGET=/nowhere'] }, 'cannot be reached through it'],

@@ -115,7 +115,7 @@ export function createUpdate(parts: UpdateParts): Update {
     return (ids: readonly string[]) => parts.whyNotNow(containers.filter(({ id }) => ids.includes(id)));
   }
 
-  /** One after another, because each cuts the way to the engine. */
+  /** One after another, because each cuts the way to the engine, and last those whose socket helpers of others mount. */
   async function replaceDoors(
     { plan, ways }: MadePlan,
     run: PlanRun,
@@ -128,8 +128,9 @@ export function createUpdate(parts: UpdateParts): Update {
       isAtWork = true;
       onTaken();
     };
-    for (const door of plan.doors ?? []) {
-      const socketOf = ways?.get(door.id)?.socketOf;
+    const doors = (plan.doors ?? []).map((door) => ({ door, socketOf: ways?.get(door.id)?.socketOf }));
+    doors.sort((one, other) => Number(one.socketOf === one.door.id) - Number(other.socketOf === other.door.id));
+    for (const { door, socketOf } of doors) {
       if (socketOf === undefined) continue;
       const handedOver = { kind: 'door', socketOf, awaitEnd: parts.awaitDoorHelper, onLeft } as const;
       const restarts = plan.restarts.filter(({ because }) => because.some(({ id }) => id === door.id));

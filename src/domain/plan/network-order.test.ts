@@ -87,6 +87,48 @@ describe('orderByNetwork()', () => {
     expect(orderOf({ one: [], two: ['one'] }, { unpulled: ['one'] })).toEqual({ names: ['one', 'two'], follows: {} });
   });
 
+  /** A member of a compose project: the references before and after. */
+  const moving = (name: string, from: string, to: string, after: readonly string[] = []): PlannedTransaction => {
+    const container = inspectedContainer(name, { labels: { 'com.docker.compose.image': 'sha256:1' } });
+    const moved = from === to ? {} : { formerReference: from };
+    const member = { container, cause: 'stale', reference: to, digest: undefined, ...moved } as const;
+    const members = [{ ...member, hardDependencies: [], desiredEndState: 'running' as const, waitsFor: [] }];
+    return { id: name, members, after, requires: [] };
+  };
+
+  test.each<readonly [string, readonly PlannedTransaction[], readonly string[], object]>([
+    [
+      'also where it is written in another way',
+      [
+        moving('app', 'nginx:1.27', 'nginx:1.28'),
+        moving('other', 'docker.io/library/nginx:1.27', 'docker.io/library/nginx:1.27'),
+      ],
+      ['other', 'app'],
+      { app: ['other'] },
+    ],
+    [
+      'and not of another tag',
+      [moving('app', 'nginx:1.27', 'nginx:1.28'), moving('other', 'nginx:1.26', 'nginx:1.26')],
+      ['app', 'other'],
+      {},
+    ],
+    [
+      'unless these wait for it',
+      [
+        moving('app', 'nginx:1.27', 'nginx:1.28'),
+        moving('web', 'web:1', 'web:1', ['app']),
+        moving('other', 'nginx:1.27', 'nginx:1.27', ['web']),
+      ],
+      ['app', 'web', 'other'],
+      {},
+    ],
+  ])('what leaves a tag comes after what gets its new image, %s', (_, transactions, names, follows) => {
+    const facts = { plan: { transactions }, containers: [], engine: { hubMirrors: [] }, unpulled: new Set<string>() };
+    const order = orderByNetwork(facts);
+    expect(order.transactions.map(({ id }) => id)).toEqual(names);
+    expect(Object.fromEntries(order.follows)).toEqual(follows);
+  });
+
   test('a carrier comes after all that do not need it', () => {
     const { names, follows } = orderOf({ dns: [], web: ['dns'], api: [], db: ['api'] });
     expect(names).toEqual(['api', 'db', 'dns', 'web']);

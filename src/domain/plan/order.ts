@@ -5,6 +5,7 @@ import type { EngineInfo } from '../outside/engine.ts';
 import { tryParseImageReference, type Digest } from '../image/image-reference.ts';
 import type { PlannedTransaction, UpdatePlan, CanaryGroup, PlannedMember } from './update-plan.ts';
 import { strongComponents } from './dependency-graph.ts';
+import { composeReferenceOf } from './replacement.ts';
 import { addTo } from '../text/plain-data.ts';
 import type { Staleness } from '../check/verdict.ts';
 import type { Hold } from '../decision/decisions.ts';
@@ -12,7 +13,7 @@ import type { ContainerOutcome } from '../run/session.ts';
 import { labelValuesOf, type ServiceSettings } from '../settings/effective-settings.ts';
 import { quoted } from '../text/printable.ts';
 
-/** Which transactions of a plan wait for others because of the network that pulls need. */
+/** Which transactions of a plan wait for others because of the network that pulls need, or of a tag. */
 export type NetworkOrder = {
   /** In an order that respects `after`, canaries and `follows`. */
   readonly transactions: readonly PlannedTransaction[];
@@ -34,7 +35,8 @@ type Facts = {
 /**
  * Containers that carry the network of pulls are replaced last, when all others have their images. A transaction whose pull has
  * failed comes after it and pulls again, because its update may be what the pull needs. Dependencies and canaries come
- * before both rules.
+ * before both rules. A container that leaves the tag of its compose file comes after those that get a new image of that tag, because
+ * its successor's label names what the engine has under it.
  */
 export function orderByNetwork({ plan, containers, engine, unpulled }: Facts): NetworkOrder {
   const carrierIds = networkCarriers({ containers, hosts: hostsOf(plan, engine) });
@@ -43,8 +45,9 @@ export function orderByNetwork({ plan, containers, engine, unpulled }: Facts): N
     all.filter(({ members }) => members.some(({ container }) => carrierIds.has(container.id))).map(({ id }) => id),
   );
   const follows = new Map<string, readonly string[]>();
-  if (carriers.size === 0) return { transactions: all, carriers, follows };
   const needs = needsOf(plan);
+  const movers = moversOf(all);
+  if (carriers.size === 0 && movers.length === 0) return { transactions: all, carriers, follows };
   const isLate = (id: string) => carriers.has(id) || unpulled.has(id);
   const early = all.filter(({ id }) => !isLate(id) && ![...needs(id)].some(isLate)).map(({ id }) => id);
   const ready = [...carriers].filter((id) => !unpulled.has(id));
@@ -56,9 +59,40 @@ export function orderByNetwork({ plan, containers, engine, unpulled }: Facts): N
         ready.filter((carrier) => !needs(carrier).has(id)),
       );
   }
+  const before = (id: string) => [...needs(id), ...(follows.get(id) ?? [])];
+  for (const { id, tagged } of movers)
+    for (const other of tagged) if (!isReached(id, other, before)) follows.set(id, [...(follows.get(id) ?? []), other]);
   const byId = new Map(all.map((transaction) => [transaction.id, transaction]));
-  const order = strongComponents([...byId.keys()], (id) => [...needs(id), ...(follows.get(id) ?? [])]).flat();
+  const order = strongComponents([...byId.keys()], before).flat();
   return { transactions: order.flatMap((id) => byId.get(id) ?? []), carriers, follows };
+}
+
+/** The transactions that leave the tag of a compose file, each with those that get a new image of that tag. */
+function moversOf(
+  all: readonly PlannedTransaction[],
+): readonly { readonly id: string; readonly tagged: readonly string[] }[] {
+  const byTag = new Map<string, string[]>();
+  for (const { id, members } of all)
+    for (const { cause, reference, formerReference } of members)
+      if (cause === 'stale' && formerReference === undefined) addTo(byTag, tagOf(reference), id);
+  return all.flatMap(({ id, members }) => {
+    const left = members.flatMap((member) => composeReferenceOf(member, member.container) ?? []);
+    const tagged = left.flatMap((reference) => byTag.get(tagOf(reference)) ?? []).filter((other) => other !== id);
+    return tagged.length === 0 ? [] : { id, tagged };
+  });
+}
+
+/** The same text for the same tag, however it is written. */
+function tagOf(reference: string): string {
+  const { registry, repository, tag } = tryParseImageReference(reference) ?? {};
+  return repository === undefined ? reference : `${registry}/${repository}:${tag}`;
+}
+
+/** Whether one waits for the other, directly or not. */
+function isReached(id: string, from: string, before: (id: string) => readonly string[]): boolean {
+  const reached = new Set([from]);
+  for (const one of reached) for (const earlier of before(one)) reached.add(earlier);
+  return reached.has(id);
 }
 
 /** The ids of all transactions that one waits for, directly or not: its dependencies, and the canaries before it. */

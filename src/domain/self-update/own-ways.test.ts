@@ -277,6 +277,122 @@ describe('ownWays()', () => {
     expect(outside.get(gate!)?.byHand).toContain('does not run in a container of this engine');
   });
 
+  const inner = (last: number, name = 'inner') => at(`172.20.0.${last}`, name);
+  const entrance = (...networks: ContainerReach['networks']) =>
+    reach({ ports: [published(2376, '0.0.0.0', 443)], networks });
+  const holder = (last: number, name = 'inner') => ({
+    image: 'acme/app:1',
+    ...reach({ networks: [inner(last, name)], mounts: [socket] }),
+  });
+
+  /** The ways, where the inspections that they ask for show these settings. */
+  function foundWith(facts: Parameters<typeof doubtfulWays>[0], settings: Readonly<Record<string, object>>) {
+    const doubtful = new Set(doubtfulWays(facts));
+    const seen = facts.containers.filter(({ id }) => doubtful.has(id));
+    const inspected = seen.map(({ id, name, reach: shown }) => {
+      const container = inspectedContainer(name, {
+        config: settings[name] ?? {},
+        mounts: shown?.mounts.map(asMount) ?? [],
+      });
+      return [id, container] as const;
+    });
+    return ownWays({ ...facts, inspected: new Map(inspected) });
+  }
+
+  test.each<readonly [what: string, cast: Cast, settings: Readonly<Record<string, object>>, ways: readonly string[]]>([
+    [
+      'two proxies in one network, by a variable and an argument',
+      { tls: entrance(inner(2)), hop: reach({ networks: [inner(3)] }), core: holder(4), portainer: holder(5), web },
+      { tls: { Env: ['BACKEND=hop:2375'] }, hop: { Cmd: ['TCP-LISTEN:2375,fork', 'TCP:core:2375'] } },
+      ['tls', 'hop', 'core'],
+    ],
+    [
+      'names of compose services, addresses and ids',
+      {
+        tls: entrance(inner(2)),
+        'shop-hop-1': { labels: { 'com.docker.compose.service': 'hop' }, ...reach({ networks: [inner(3)] }) },
+        core: holder(4),
+        portainer: holder(5),
+      },
+      { tls: { Env: ['TO=http://hop:80'] }, 'shop-hop-1': { Env: ['DOCKER_HOST=tcp://172.20.0.4:2375'] } },
+      ['tls', 'shop-hop-1', 'core'],
+    ],
+    [
+      'a port of the host',
+      {
+        tls: entrance(inner(2)),
+        core: reach({ ports: [published(12375)], networks: [at('172.31.0.2', 'apart')], mounts: [socket] }),
+        portainer: holder(5),
+      },
+      { tls: { Cmd: ['--upstream', 'http://host.docker.internal:12375'] } },
+      ['tls', 'core'],
+    ],
+    [
+      'a socket that another container makes, by its volume',
+      {
+        tls: reach({ ports: [published(2376)], mounts: [{ source: '/volumes/s/_data', target: '/in' }] }),
+        core: reach({ mounts: [{ source: '/volumes/s/_data', target: '/out' }, socket] }),
+        backup: reach({ mounts: [{ source: '/volumes/s/_data', target: '/s' }] }),
+      },
+      { tls: { Env: ['SOCKET_PATH=/in/engine.sock'] } },
+      ['tls', 'core'],
+    ],
+    [
+      'a socket that another container makes, although its name is that of an engine',
+      {
+        tls: reach({
+          ports: [published(2376)],
+          mounts: [{ source: '/srv/proxied/docker.sock', target: '/var/run/docker.sock' }],
+        }),
+        core: reach({ mounts: [{ source: '/srv/proxied', target: '/out' }, socket] }),
+        portainer: reach({ mounts: [socket] }),
+      },
+      {},
+      ['tls', 'core'],
+    ],
+    [
+      'settings that say nothing: the fewest networks, and what is between',
+      {
+        tls: entrance(inner(2, 'a')),
+        hop: reach({ networks: [inner(3, 'a'), inner(3, 'b')] }),
+        core: holder(4, 'b'),
+        web: reach({ networks: [inner(9, 'a')] }),
+        apart: holder(5, 'c'),
+      },
+      { tls: { Env: ['MODE=tcp', 'REDIS=web:6379'] } },
+      ['tls', 'hop', 'core'],
+    ],
+  ])('the hops behind an entrance without the socket: %s', (_, cast, settings, ways) => {
+    const containers = Object.entries(cast).map(([name, parts]) => containerSummary(name, parts));
+    const routes = { own: tcp('nas.lan', 2376, '192.168.1.5'), others: [] };
+    const facts = { containers, ownId: undefined, routes };
+    const found = foundWith(facts, settings);
+    expect(containers.flatMap(({ id, name }) => (found.has(id) ? [name] : []))).toEqual(ways);
+  });
+
+  test('a relay that makes our socket, and the proxy behind it; another client of the socket is none', () => {
+    const volume = (target: string) => ({ source: '/volumes/s/_data', target });
+    const cast: Cast = {
+      upkeep: reach({ networks: [at('172.18.0.3')], mounts: [volume('/proxied')] }),
+      relay: reach({ networks: [inner(2)], mounts: [volume('/made')] }),
+      core: holder(3),
+      portainer: holder(4),
+      client: reach({ networks: [inner(5)], mounts: [volume('/in')] }),
+    };
+    const settings: Readonly<Record<string, object>> = {
+      relay: { Cmd: ['UNIX-LISTEN:/made/engine.sock,fork', 'TCP:core:2375'] },
+      client: { Env: ['DOCKER_HOST=unix:///in/engine.sock'] },
+    };
+    const containers = Object.entries(cast).map(([name, parts]) => containerSummary(name, parts));
+    const routes = { own: { kind: 'socket', path: '/proxied/engine.sock' } as const, others: [] };
+    const facts = { containers, ownId: containers[0]!.id, routes };
+    const found = foundWith(facts, settings);
+    expect(containers.flatMap(({ id, name }) => (found.has(id) ? [[name, found.get(id)?.socketOf]] : []))).toEqual([
+      ['relay', containers[2]!.id],
+      ['core', containers[2]!.id],
+    ]);
+  });
+
   const local: EngineRoute = { kind: 'socket', path: '/var/run/docker.sock' };
 
   test.each<readonly [what: string, cast: Cast, own: EngineRoute, other: EngineRoute, ways: readonly string[]]>([

@@ -1,6 +1,7 @@
 import type { SelfUpdate, DesiredEndState } from '../settings/effective-settings.ts';
 import { removesItself } from '../transaction/journal.ts';
 import { type Container, type ContainerReach, type ContainerSummary, isAlive } from '../container/container.ts';
+import { composePrefix } from '../container/lookup.ts';
 import type { EngineRoute, OwnRoutes } from '../outside/outside.ts';
 import { quoted } from '../text/printable.ts';
 import { isEngineSocket } from './helper.ts';
@@ -50,7 +51,10 @@ export function ownWays({ containers: listed, ownId, routes, inspected = new Map
   for (const one of carriers)
     ways.set(one.id, {
       reason: 'carries the connection of Upkeep to the engine',
-      ...helpFor(own, [one, ...carriers].find(hasEngineSocket)),
+      ...helpFor(
+        own,
+        [one, ...carriers].find((each) => holdsEngineSocket(each, others)),
+      ),
     });
   return ways;
 }
@@ -67,22 +71,42 @@ function helpFor(
 
 /**
  * Ids of the containers that must be inspected to find the ways: the list shows no ports of a container in the network
- * of the host, and Podman's not even that it is there, or no mounts at all. Empty where this process uses the engine's own socket.
+ * of the host, and Podman's not even that it is there, or no mounts at all. Nor does a list show what an entrance without
+ * the socket passes connections on to. Empty where this process uses the engine's own socket.
  */
 export function doubtfulWays({ containers, ownId, routes }: Omit<OwnWayFacts, 'inspected'>): readonly string[] {
   if (routes === undefined) return [];
   const { own: route } = routes;
   const alive = containers.filter(({ status }) => isAlive(status));
   const showsMounts = containers.some(({ reach }) => (reach?.mounts.length ?? 0) > 0);
-  if (route.kind === 'socket') return showsMounts || usualSocket.test(route.path) ? [] : alive.map(({ id }) => id);
   const own = containers.find(({ id }) => id === ownId);
   const others = alive.filter(({ id }) => id !== ownId);
+  if (route.kind === 'socket') {
+    if (usualSocket.test(route.path)) return [];
+    if (!showsMounts) return alive.map(({ id }) => id);
+    const outside = outsideOf(route.path, own);
+    return makersOf(outside, others).some((one) => holdsEngineSocket(one, others))
+      ? []
+      : idsOf(
+          connectedTo(
+            others.filter((one) => mountsFolderOf(one, outside)),
+            others,
+          ),
+        );
+  }
   const entrances = entrancesOf(route, { others, own, isOwnEngine: true, inspected: new Map() });
   const hosts = alive.filter((one) => (one.id !== ownId && isInHostNetwork(one)) || hasUnknownNetwork(one));
-  if (showsMounts) return entrances.every(isInHostNetwork) ? hosts.map(({ id }) => id) : [];
+  if (showsMounts) {
+    if (entrances.every(isInHostNetwork)) return idsOf(hosts);
+    return entrances.some((one) => holdsEngineSocket(one, others)) ? [] : idsOf(connectedTo(entrances, others));
+  }
   const isNear = (one: ContainerSummary) =>
     entrances.some((door) => shareNetwork(one, door)) || (own !== undefined && sharesNamespace(one, own));
   return [...new Set([...entrances, ...others.filter(isNear), ...hosts])].map(({ id }) => id);
+}
+
+function idsOf(containers: readonly ContainerSummary[]): readonly string[] {
+  return containers.map(({ id }) => id);
 }
 
 /** Podman's list does not tell the network of the host, or of another container, from none. */
@@ -113,12 +137,112 @@ type Seen = {
 };
 
 function carriersOf(route: EngineRoute, seen: Seen): readonly ContainerSummary[] {
-  if (route.kind === 'socket') return seen.isOwnEngine ? socketProxies(route.path, seen) : [];
+  if (route.kind === 'socket') return seen.isOwnEngine ? withHopsBehind(socketEntrances(route.path, seen), seen) : [];
   const entrances = entrancesOf(route, seen);
-  // An entrance without the socket, such as a TLS terminator, passes everything on to a proxy that has it.
-  if (!seen.isOwnEngine || entrances.length === 0 || entrances.some(hasEngineSocket)) return entrances;
-  const behind = seen.others.filter((one) => hasEngineSocket(one) && entrances.some((door) => shareNetwork(one, door)));
-  return [...entrances, ...preferProxies(behind)];
+  return seen.isOwnEngine ? withHopsBehind(entrances, seen) : entrances;
+}
+
+/**
+ * An entrance without the engine's socket, such as a TLS terminator, passes everything on, perhaps through others, to a
+ * container that has it. Settings that name the next container are the evidence, else common networks.
+ */
+function withHopsBehind(entrances: readonly ContainerSummary[], seen: Seen): readonly ContainerSummary[] {
+  const holds = (one: ContainerSummary) => holdsEngineSocket(one, seen.others);
+  if (entrances.length === 0 || entrances.some(holds)) return entrances;
+  const hops = new Map<ContainerSummary, readonly ContainerSummary[]>();
+  const reached = new Set(entrances);
+  // A Set may grow during iteration; added containers are visited too.
+  for (const one of reached) {
+    hops.set(one, holds(one) ? [] : hopsOf(one, seen));
+    for (const next of hops.get(one) ?? []) reached.add(next);
+  }
+  const leading = new Set([...reached].filter(holds));
+  for (const next of leading) for (const [one, of] of hops) if (of.includes(next)) leading.add(one);
+  return [...new Set([...entrances, ...(leading.size > 0 ? leading : nearestHolders(entrances, seen))])];
+}
+
+/** The containers that one passes connections on to, by its settings: a name, an address, a port of the host, a socket. */
+function hopsOf(one: ContainerSummary, { others, inspected }: Seen): readonly ContainerSummary[] {
+  const words = wordsOf(inspected.get(one.id)?.settings.Config);
+  const says = (pattern: string) => {
+    const expression = new RegExp(pattern, 'i');
+    return words.some((word) => expression.test(word));
+  };
+  const saysHost = (name: string) => says(`(?:^|[/:=@,\\s])${literally(name)}(?=:\\d|$)`);
+  const isNamed = (other: ContainerSummary) => {
+    const isBeside = sharesNamespace(one, other) || (isInHostNetwork(one) && isInHostNetwork(other));
+    if (isBeside) return says('(?:localhost|127\\.0\\.0\\.1|\\[::1\\]):\\d');
+    return shareNetwork(one, other) && namesOf(other, inspected.get(other.id)).some(saysHost);
+  };
+  const isPublished = ({ reach }: ContainerSummary) =>
+    reach?.ports.some(({ hostPort }) => hostPort > 0 && says(`(?:${ownHost}):${hostPort}(?!\\d)`)) === true;
+  const made = (one.reach?.mounts ?? []).flatMap((mount) => {
+    if (isEngineSocket(mount)) return makersOf(mount.source, others);
+    const inside = new RegExp(`${literally(mount.target)}(/[\\w./-]+)`);
+    return words.flatMap((word) => {
+      const path = inside.exec(word)?.[1];
+      return path === undefined ? [] : makersOf(mount.source + path, others);
+    });
+  });
+  return others.filter((other) => other !== one && (isNamed(other) || isPublished(other) || made.includes(other)));
+}
+
+/** Names of the host for its containers, as an expression. */
+const ownHost = '\\d+(?:\\.\\d+){3}|localhost|(?:host|gateway)\\.(?:docker|containers)\\.internal';
+
+/** By which other containers of its networks reach one. */
+function namesOf({ id, name, labels, reach }: ContainerSummary, container: Container | undefined): readonly string[] {
+  const aliases = Object.values(container?.settings.Networks ?? {}).flatMap(({ Aliases }) => Aliases ?? []);
+  const addresses = reach?.networks.map(({ address }) => address) ?? [];
+  const service = labels[`${composePrefix}service`] ?? '';
+  return [name, id.slice(0, 12), service, ...aliases, ...addresses].filter((each) => each !== '');
+}
+
+/** The variables' values and the arguments of a container. */
+function wordsOf(config: Container['settings']['Config'] | undefined): readonly string[] {
+  const values = (config?.Env ?? []).map((line) => line.slice(line.indexOf('=') + 1));
+  return [...values, ...(config?.Entrypoint ?? []), ...(config?.Cmd ?? [])];
+}
+
+function literally(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+}
+
+/** The containers with the engine's socket that are the fewest networks away, and the containers between. */
+function nearestHolders(entrances: readonly ContainerSummary[], { others }: Seen): readonly ContainerSummary[] {
+  const levels = [entrances];
+  const visited = new Set(entrances);
+  for (let level = entrances; level.length > 0; levels.push(level)) {
+    const next = others.filter((one) => !visited.has(one) && level.some((other) => shareNetwork(one, other)));
+    for (const one of next) visited.add(one);
+    const holders = preferProxies(next.filter((one) => holdsEngineSocket(one, others)));
+    if (holders.length > 0) {
+      // A proxy without the socket in the same networks may be between too.
+      const between = next.filter((one) => isCalledProxy(one) && holders.some((each) => shareNetwork(one, each)));
+      const path = [...holders, ...between];
+      let behind = holders;
+      for (const earlier of levels.slice(1).toReversed()) {
+        behind = earlier.filter((one) => behind.some((other) => shareNetwork(one, other)));
+        path.push(...behind);
+      }
+      return path;
+    }
+    level = next;
+  }
+  const isOpen = (one: ContainerSummary) =>
+    isInHostNetwork(one) || one.reach?.ports.some(({ hostPort }) => hostPort > 0);
+  return others.filter((one) => isCalledProxy(one) && holdsEngineSocket(one, others) && isOpen(one));
+}
+
+/** These containers, and all to which their networks lead, through others too. */
+function connectedTo(
+  containers: readonly ContainerSummary[],
+  others: readonly ContainerSummary[],
+): readonly ContainerSummary[] {
+  const connected = new Set(containers);
+  for (const one of connected)
+    for (const other of others) if (shareNetwork(one, other) || sharesNamespace(one, other)) connected.add(other);
+  return [...connected];
 }
 
 /** The containers at which a connection arrives, by its address. The most certain kind of evidence alone counts. */
@@ -158,21 +282,44 @@ function listenersOfHost(port: number, { others, inspected }: Seen): readonly Co
 
 /** Whether a setting or an argument is this port. An address such as `tcp://host:2375` is where a client connects to. */
 function isSetTo(port: number, config: Container['settings']['Config'] | undefined): boolean {
-  const values = (config?.Env ?? []).map((line) => line.slice(line.indexOf('=') + 1));
-  const words = [...values, ...(config?.Entrypoint ?? []), ...(config?.Cmd ?? [])];
   const isPort = new RegExp(`(?<![\\d.])${port}(?![\\d.])`);
-  return words.some((word) => isPort.test(word.replace(/\/\/(?!0\.0\.0\.0|\[::\]|\*)[^/\s]*/g, '')));
+  return wordsOf(config).some((word) => isPort.test(word.replace(/\/\/(?!0\.0\.0\.0|\[::\]|\*)[^/\s]*/g, '')));
+}
+
+/** The containers that made the socket at this path of ours. */
+function socketEntrances(path: string, { others, own, inspected }: Seen): readonly ContainerSummary[] {
+  const outside = outsideOf(path, own);
+  const makers = makersOf(outside, others);
+  if (makers.length > 0) return makers;
+  // One without the engine's socket is known by its settings. A client of the socket names it as an address.
+  return others.filter((one) => {
+    const inside = (one.reach?.mounts ?? []).flatMap(({ source, target }) =>
+      isBelow(outside, source) ? [target + outside.slice(source.length)] : [],
+    );
+    const names = wordsOf(inspected.get(one.id)?.settings.Config).map((word) =>
+      word.replace(/(?:unix:|unix-connect:)\S*/gi, ''),
+    );
+    return inside.some((socket) => names.some((word) => word.includes(socket)));
+  });
 }
 
 /** The proxies that made the socket at this path: they have a mount with it, and another socket of an engine. */
-function socketProxies(path: string, { others, own }: Seen): readonly ContainerSummary[] {
-  const outside = own === undefined ? path : pathOutside(path, own.reach?.mounts ?? []);
-  if (outside === undefined || usualSocket.test(outside)) return [];
+function makersOf(outside: string, others: readonly ContainerSummary[]): readonly ContainerSummary[] {
+  if (outside === '' || usualSocket.test(outside)) return [];
   return others.filter(({ reach }) => {
     const mounts = reach?.mounts ?? [];
-    const makes = mounts.filter(({ source }) => isWithin(outside, source));
+    const makes = mounts.filter(({ source }) => source !== '/' && isWithin(outside, source));
     return makes.length > 0 && mounts.some((mount) => !makes.includes(mount) && isEngineSocket(mount));
   });
+}
+
+function mountsFolderOf({ reach }: ContainerSummary, outside: string): boolean {
+  return !usualSocket.test(outside) && reach?.mounts.some(({ source }) => isBelow(outside, source)) === true;
+}
+
+/** Where a path of ours is on the host; empty if it is not known. */
+function outsideOf(path: string, own: ContainerSummary | undefined): string {
+  return own === undefined ? path : (pathOutside(path, own.reach?.mounts ?? []) ?? '');
 }
 
 type Mount = ContainerReach['mounts'][number];
@@ -189,11 +336,21 @@ function isWithin(path: string, folder: string): boolean {
   return folder !== '' && (path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`));
 }
 
-/** Where engines make their sockets themselves. */
-const usualSocket = /^\/(?:var\/)?run\/(?:user\/\d+\/)?(?:docker|podman\/podman)\.sock$/;
+function isBelow(path: string, folder: string): boolean {
+  return folder !== '/' && path !== folder && isWithin(path, folder);
+}
+
+/** Where engines make their sockets themselves, and the folders of them. */
+const usualSocket = /^\/(?:var\/)?run(?:\/(?:user\/\d+\/)?(?:docker|podman\/podman)\.sock|\/?)$/;
 
 function hasEngineSocket({ reach }: ContainerSummary): boolean {
   return reach?.mounts.some(isEngineSocket) === true;
+}
+
+/** Whether a socket that one mounts is the engine's, and not made by another container. */
+function holdsEngineSocket(one: ContainerSummary, others: readonly ContainerSummary[]): boolean {
+  const isMade = (source: string) => makersOf(source, others).some((maker) => maker.id !== one.id);
+  return one.reach?.mounts.some((mount) => isEngineSocket(mount) && !isMade(mount.source)) === true;
 }
 
 /** Of several programs with the engine's socket, those that are called a proxy, if any is. */

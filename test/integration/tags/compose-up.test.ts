@@ -89,6 +89,39 @@ describeInLab('compose after an update to a higher tag', (lab) => {
     expect(await tag()).toBe('1.27');
   });
 
+  test.each([
+    ['in the same run', true],
+    ['in a run before it', false],
+  ])(
+    'set-up compose file with an old tag: leaves each, where the old tag itself has a new image that a neighbour gets %s',
+    async (_, isSameRun) => {
+      const scene = tagsScene(lab);
+      await scene.push('1.27');
+      const file = join(mkdtempSync(join(lab.dir, 'compose-')), 'compose.yaml');
+      const service = (name: string, more = '') =>
+        `${name}: {image: "${scene.image}:1.27", stop_grace_period: 1s${more}}`;
+      const moving = ', labels: [upkeep.policy=minor], deploy: {replicas: 2}';
+      writeFileSync(file, `services: {${service('app', moving)}, ${service('neighbour')}}\n`);
+      const up = () => docker('compose', '--project-name', 'shop', '-f', file, 'up', '-d');
+      const update = async () => {
+        const { code, stdout } = await runUpkeep(['update', '--health-window', '1s'], { socket: engine.socket });
+        expect(code, stdout).toBe(0);
+      };
+      const all = ['shop-app-1', 'shop-app-2', 'shop-neighbour-1'];
+      const state = () =>
+        Promise.all(all.map(async (name) => (await engine.inspect(name)) as { Id: string; Config: { Image: string } }));
+      await up();
+      await scene.push('1.27', webServer('1.27 rebuilt'));
+      if (!isSameRun) await update();
+      await scene.push('1.28');
+      await update();
+      const updated = await state();
+      expect(updated.map(({ Config }) => Config.Image.split(':').at(-1))).toEqual(['1.28', '1.28', '1.27']);
+      await up();
+      expect((await state()).map(({ Id }) => Id)).toEqual(updated.map(({ Id }) => Id));
+    },
+  );
+
   /** Compose puts the id of the container whose network it uses into the hash: no update can write that hash. */
   test.each(['web', 'vpn'])(
     'set-up network of another service: leaves "%s", and creates once what uses its network',

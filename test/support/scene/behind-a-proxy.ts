@@ -28,6 +28,8 @@ export type ProxyOptions = {
   readonly nextUpkeep?: ImageSpec;
   /** The address of the engine for Upkeep. */
   readonly address?: string;
+  /** Containers without the socket between Upkeep and the proxy, by name. Their images have moved too. */
+  readonly between?: Readonly<Record<string, ProxyPart>>;
   readonly env?: readonly string[];
   readonly cmd?: readonly string[];
 };
@@ -41,7 +43,7 @@ export async function startBehindProxy(
   given: ProxyOptions,
 ): Promise<BehindProxy> {
   const { socket, repository, next, nextUpkeep, door, upkeep, name: doorName = 'socket-proxy' } = given;
-  const { address = `tcp://${doorName}:2375`, env = [], cmd = [] } = given;
+  const { address = `tcp://${doorName}:2375`, between = {}, env = [], cmd = [] } = given;
   const pulled = async (name: string, spec: ImageSpec) => {
     const pushed = await pushImage(registry, `${repository}-${name}`, 'stable', spec);
     const image = `${registry.host}/${repository}-${name}:stable`;
@@ -62,6 +64,12 @@ export async function startBehindProxy(
       Binds: [...nodeMounts, `${socket}:/var/run/docker.sock`, ...(door?.binds ?? [])],
     },
   });
+  for (const [name, { config, host, binds = [] }] of Object.entries(between)) {
+    const { image } = await pulled(name, socketProxyImage('v1'));
+    const HostConfig = { NetworkMode: 'control', RestartPolicy, ...host, Binds: [...nodeMounts, ...binds] };
+    await engine.run(name, image, { StopTimeout: 1, ...config, HostConfig });
+    await pushImage(registry, `${repository}-${name}`, 'stable', socketProxyImage('v2'));
+  }
   const nextDoor = await pushImage(registry, `${repository}-door`, 'stable', next);
   if (nextUpkeep !== undefined) await pushImage(registry, `${repository}-upkeep`, 'stable', nextUpkeep);
   const upkeepId = await engine.run('upkeep', own.image, {

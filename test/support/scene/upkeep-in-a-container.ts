@@ -24,7 +24,7 @@ export function upkeepImage(version: string, config: ImageConfig = {}): ImageSpe
 
 /**
  * An image that forwards each connection: from port 2375, or `LISTEN`, to the socket of the engine at its usual path, or
- * `TARGET`. It begins to listen after `DELAY_MS`.
+ * `TARGET`, which may also be a port or `host:port`. It begins to listen after `DELAY_MS`.
  */
 export function socketProxyImage(version: string, config: ImageConfig = {}): ImageSpec {
   const program = [
@@ -33,7 +33,9 @@ export function socketProxyImage(version: string, config: ImageConfig = {}): Ima
     `require('fs').rmSync(at, { force: true })`,
     `process.on('SIGTERM', () => process.exit(0))`,
     `const server = createServer((client) => {
-      const engine = connect(process.env.TARGET || '/var/run/docker.sock');
+      const target = process.env.TARGET || '/var/run/docker.sock';
+      const [host, port] = target.split(':');
+      const engine = port ? connect(Number(port), host) : connect(target);
       for (const [one, other] of [[client, engine], [engine, client]])
         one.on('error', () => other.destroy()).on('close', () => other.destroy()).pipe(other);
     })`,
