@@ -57,6 +57,9 @@ const proxyNeeds = [
   ['openssl', 'openssl'],
 ];
 
+/** A maker of API clients. */
+const clientNeeds = [['/usr/share/perl5/OpenAPI/Client.pm', 'libopenapi-client-perl']];
+
 const benchNeeds = [
   ['wrk', 'wrk'],
   ['mkfs.xfs', 'xfsprogs'],
@@ -112,13 +115,15 @@ export function installProxies({ log = () => {} } = {}) {
   return install(proxyNeeds, log);
 }
 
-/** The same for the generator of API clients, which is a package of npm. */
+/** The same for two makers of API clients: a package of npm, and one of Debian. */
 export function installClients({ log = () => {} } = {}) {
   const folder = fileURLToPath(new URL('../clients/', import.meta.url));
-  if (existsSync(`${folder}node_modules/openapi-typescript`)) return undefined;
-  log('installing the generator of API clients');
-  const result = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--prefix', folder], { encoding: 'utf8' });
-  return result.status === 0 ? undefined : `npm could not install it: ${(result.stderr ?? '').slice(-500)}`;
+  if (!existsSync(`${folder}node_modules/openapi-typescript`)) {
+    log('installing the generator of API clients');
+    const result = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--prefix', folder], { encoding: 'utf8' });
+    if (result.status !== 0) return `npm could not install it: ${(result.stderr ?? '').slice(-500)}`;
+  }
+  return install(clientNeeds, log);
 }
 
 /** The same for a client that is faster than the servers. */
