@@ -61,6 +61,35 @@ describeInBrowser('the documentation page', () => {
     await page.close();
   });
 
+  test('keeps a token in its tab alone, and drops one that an earlier version has kept for ever', async () => {
+    const context = await browser.context.browser()?.newContext();
+    if (context === undefined) throw new Error('the browser has gone');
+    const [page, beside] = [await context.newPage(), await context.newPage()];
+    // A page without scripts of the same origin sees what is really stored.
+    await beside.goto(`${scene.url}/livez`);
+    const kept = () => beside.evaluate<string>('JSON.stringify({ ...localStorage })');
+    await beside.evaluate(`localStorage.setItem('authorized', '{"BearerAuth":{"value":"old"}}')`);
+    await page.goto(`${scene.url}/swagger/index.html`);
+    await page.locator('.auth-wrapper .authorize').click();
+    for (const [name, value] of [
+      ['BearerAuth', apiToken],
+      ['WebhookSecret', 'a-secret-of-hooks'],
+    ] as const) {
+      await page.locator('.auth-container').filter({ hasText: name }).locator('input').fill(value);
+      await page
+        .locator('.auth-container')
+        .filter({ hasText: name })
+        .getByRole('button', { name: 'Apply credentials' })
+        .click();
+    }
+    expect(await page.evaluate('sessionStorage.getItem("authorized")')).toContain(apiToken);
+    expect(await kept()).toBe('{}');
+    expect(await beside.evaluate('JSON.stringify({ ...sessionStorage })')).toBe('{}');
+    await beside.goto(`${scene.url}/swagger/index.html`);
+    await beside.locator('.auth-wrapper .authorize.unlocked').waitFor();
+    await context.close();
+  });
+
   test.each([
     [390, 844],
     [1280, 800],

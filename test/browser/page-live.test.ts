@@ -211,6 +211,71 @@ describeInBrowser('the place of a row', () => {
   }
 });
 
+describeInBrowser('a row that was checked', () => {
+  const names = ['grafana', 'nextcloud', 'nextcloud-db', 'vaultwarden', 'traefik', 'loki'];
+
+  test('never shows "Not checked yet" again, whatever happens to its container', { timeout: 120_000 }, async () => {
+    const containers = home.filter(({ name }) => names.includes(name));
+    const stage = await startStage(containers);
+    const { service } = stage;
+    const { control } = service.sandbox;
+    const post = async (target: string, body?: object) => {
+      const reply = await service.ask(target, { method: 'POST', ...(body && { body: JSON.stringify(body) }) });
+      expect(reply.status, reply.text).toBeLessThan(300);
+    };
+    await post('/v1/check');
+    const pages = [await stage.open(), await stage.open()];
+    for (const page of pages) {
+      await page.locator('#live[data-state="live"]').waitFor();
+      await page.evaluate(`(() => {
+        globalThis.unchecked = new Set();
+        const look = () => {
+          for (const row of document.querySelectorAll('tr.row[data-bucket="unchecked"]')) unchecked.add(row.dataset.name);
+        };
+        look();
+        new MutationObserver(look).observe(document.getElementById('rows'), {
+          subtree: true, childList: true, attributes: true, characterData: true,
+        });
+      })()`);
+    }
+    const shown = (name: string, words: RegExp) =>
+      Promise.all(pages.map((page) => row(page, name).getByText(words).first().waitFor()));
+
+    const [{ latest_digest: digest }] = (await service.ask('/v1/containers/details?name=nextcloud')).json().containers;
+    service.registry.store.misbehave('docker.io', { kind: 'slow', ms: 5000 });
+    const asked = service.registry.store.requests();
+    const slow = post('/v1/check');
+    await expect.poll(service.registry.store.requests).toBeGreaterThan(asked);
+    service.registry.store.behaveAgain('docker.io');
+    await post('/v1/decisions', { container: 'nextcloud', decision: 'approve', digest });
+    await post('/v1/update?container=nextcloud');
+    await shown('nextcloud', /^Updated just now, down/);
+    await slow;
+    await post('/v1/update?container=vaultwarden');
+    await post('/v1/update?container=grafana');
+    await shown('grafana', /^Failed; back on/);
+    await post('/v1/rollback?container=vaultwarden');
+    await shown('vaultwarden', /went back/i);
+    await control.stopContainer('loki');
+    await post('/v1/check?container=vaultwarden');
+    control.startContainer('loki');
+    await post('/v1/check?container=vaultwarden');
+    await service.sandbox.engine.pullImage({ reference: 'traefik:v3' });
+    control.removeContainer('traefik');
+    control.runContainer('traefik', { Image: 'traefik:v3', Labels: {}, HostConfig: {} });
+    await shown('traefik', /Up to date/);
+    service.registry.store.misbehave('docker.io', { kind: 'unreachable' });
+    await post('/v1/check');
+    await shown('loki', /unknown|cannot|reach/i);
+    service.registry.store.behaveAgain('docker.io');
+    await control.restartEngine('graceful', 300);
+    await post('/v1/check');
+    await shown('loki', /Up to date/);
+    for (const page of pages) expect(await page.evaluate('[...unchecked]')).toEqual([]);
+    await stage.close();
+  });
+});
+
 describeInBrowser('the page without its service', () => {
   test('says from when the data is, switches actions off, and comes back by itself', async () => {
     const stage = await startStage(home.slice(0, 6), { service: { healthWindowMs: 2000 } });

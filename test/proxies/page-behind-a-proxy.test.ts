@@ -1,6 +1,6 @@
 import { request } from 'node:https';
 import type { BrowserContext, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openBrowser } from '../browser/browser.ts';
 import { home, startHome } from '../browser/home.ts';
 import { row } from '../browser/stage.ts';
@@ -105,6 +105,64 @@ describeWithProxies.each(proxyNames)('the page behind %s', (name) => {
     await page.close();
   });
 
+  describe('and requests of a stranger beyond the limit', () => {
+    const limited = (trustedProxies: readonly string[]) =>
+      startHome(few, {
+        dashboardFolder: built.folder,
+        settings: { eventsToken: { kind: 'value', value: apiToken }, rateLimit: 60, trustedProxies },
+      });
+    const flood = (url: string) =>
+      Promise.all(Array.from({ length: 80 }, () => statusOf(`${url}/v1/containers`, {}, '127.0.0.2')));
+    const told = ({ lines }: WholeService) =>
+      lines.filter(({ level, message }) => level === 'warn' && message.includes('proxy'));
+
+    test(
+      'shut out no browser that is signed in, and the option that helps is told once',
+      { timeout: 60_000 },
+      async () => {
+        const own = await limited([]);
+        await using proxy = await startProxy(name, 'own-host', { service: own.port, signOn });
+        const pages = [await browser.context.newPage()];
+        await pages[0]?.goto(`${proxy.url}/`);
+        for (const page of pages) await signIn(page);
+        while (pages.length < 5) pages.push(await browser.context.newPage());
+        for (const page of pages.slice(1)) await page.goto(`${proxy.url}/`);
+        const answered = await flood(proxy.url);
+        expect(answered.filter((status) => status === 429).length).toBeGreaterThan(19);
+        const refused: string[] = [];
+        for (const page of pages) {
+          page.on('response', (reply) => void (reply.status() === 429 && refused.push(reply.url())));
+          await page.reload();
+          await row(page, 'traefik').waitFor();
+          await page.locator('#live[data-state="live"]').waitFor();
+        }
+        await pages[4]?.locator('#verdict-actions').getByRole('button', { name: 'Check' }).click();
+        await pages[4]
+          ?.locator('#notice')
+          .getByText(/ready|nothing to update/i)
+          .waitFor();
+        expect(refused).toEqual([]);
+        expect(told(own)).toMatchObject([
+          { fields: { proxy: '127.0.0.1', remedy: expect.stringContaining('--http-api-trusted-proxies 127.0.0.1') } },
+        ]);
+        for (const page of pages) await page.close();
+        await own.stop();
+      },
+    );
+
+    test('count for the stranger alone once the proxy is trusted', async () => {
+      const own = await limited(['127.0.0.1']);
+      await using proxy = await startProxy(name, 'own-host', { service: own.port, signOn });
+      expect((await flood(proxy.url)).filter((status) => status === 429).length).toBe(20);
+      const owner = { authorization: `Bearer ${apiToken}` };
+      expect(await statusOf(`${proxy.url}/v1/containers`, owner, '127.0.0.3')).toBe(200);
+      // As the health check of a proxy asks, which has no client.
+      expect((await own.ask('/livez', { token: null })).status).toBe(200);
+      expect(told(own)).toEqual([]);
+      await own.stop();
+    });
+  });
+
   /** The portal of the rig signs in by itself; Apache shows its form. */
   async function signOnAtProxy(page: Page): Promise<void> {
     if (name !== 'apache') return;
@@ -130,9 +188,10 @@ async function signInAndAct(page: Page): Promise<void> {
     .waitFor();
 }
 
-function statusOf(url: string, headers: Readonly<Record<string, string>>): Promise<number> {
+function statusOf(url: string, headers: Readonly<Record<string, string>>, localAddress = '127.0.0.1'): Promise<number> {
   return new Promise((resolve, reject) => {
-    request(url, { headers, rejectUnauthorized: false }, (response) => {
+    const agent = false;
+    request(url, { headers, localAddress, family: 4, agent, rejectUnauthorized: false }, (response) => {
       response.resume();
       resolve(response.statusCode ?? 0);
     })
