@@ -3,6 +3,7 @@ import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import type { Inspected } from '../lab/engine/engine-client.ts';
 import { imageIdOf } from '../lab/engine/image-id.ts';
+import { httpRequest } from '../lab/http.ts';
 import { startReceiver } from '../support/notify/receiver.ts';
 import { logOf, type StartOptions, startInContainer, upkeepImage } from '../support/scene/upkeep-in-a-container.ts';
 
@@ -11,7 +12,7 @@ describeInLab('an update of its own container', (lab) => {
   const { engine } = lab;
   afterEach(() => engine.clear());
 
-  const start = (next: ReturnType<typeof upkeepImage>, more: Pick<StartOptions, 'env' | 'labels'> = {}) =>
+  const start = (next: ReturnType<typeof upkeepImage>, more: Pick<StartOptions, 'env' | 'labels' | 'files'> = {}) =>
     startInContainer(lab, engine, { socket: engine.socket, next, repository: 'self/upkeep', ...more });
 
   async function waitForLine(line: string): Promise<void> {
@@ -45,6 +46,24 @@ describeInLab('an update of its own container', (lab) => {
     expect(after.Image).toBe(imageIdOf(next));
     expect(after.State.Running).toBe(true);
     expect(settings(after)).toEqual(settings(before));
+    expect(await names()).toEqual(['upkeep']);
+  });
+
+  test('set-up files that compose wrote: its own secrets are in the new version, and in the helper', async () => {
+    const mtime = Math.floor(Date.now() / 1000);
+    const files = [
+      { path: 'run/secrets/upkeep_token', content: 'secret-token', mode: 0o400, mtime },
+      { path: 'etc/upkeep/note', content: 'kept', mode: 0o644, mtime },
+    ];
+    const env = ['UPKEEP_HTTP_API_TOKEN=/run/secrets/upkeep_token', 'UPKEEP_HTTP_API_PORT=18999'];
+    const { next } = await start(upkeepImage('v2'), { env, files });
+    await waitForLine('Upkeep itself was updated from v1 to v2');
+    expect((await engine.inspect('upkeep'))!.Image).toBe(imageIdOf(next));
+    for (const { path, content } of files) {
+      const url = `http://engine/containers/upkeep/archive?path=/${path}`;
+      const { status, body } = await httpRequest({ socketPath: engine.socket, url });
+      expect([path, status, body.includes(content)]).toEqual([path, 200, true]);
+    }
     expect(await names()).toEqual(['upkeep']);
   });
 

@@ -124,6 +124,17 @@ describe('placedFiles()', () => {
       expect(roots).toEqual(['/etc/link', '/etc/old.txt', '/srv']);
     });
 
+    test('before the first start is found in the place of a file of the image', () => {
+      const app: Entry = folder('/app', 'changed', exact(400));
+      expect(found([app, ['/app/app.conf', 'changed', old]]).roots).toEqual(['/app/app.conf']);
+      // The program has written another one, and has changed the owner of all.
+      const written: Entry = ['/app/state', 'changed', exact(9 * second)];
+      expect(found([app, ['/app/app.conf', 'changed', old], written]).roots).toEqual(['/app/app.conf']);
+      const lately = whole(-2 * day);
+      const owned: Entry = ['/app/main.js', 'changed', whole(-9 * day)];
+      expect(found([app, ['/app/app.conf', 'changed', lately], owned]).roots).toEqual(['/app/app.conf']);
+    });
+
     test('is not distinguished from what a program unpacks, once the folder has changed', () => {
       const later = folder('/etc', 'changed', exact(2 * second));
       expect(found([later, ['/etc/old.txt', 'added', old]]).roots).toEqual([]);
@@ -162,8 +173,12 @@ describe('placedFiles()', () => {
           ['/app/main.js', 'changed', fromImage],
         ]).roots,
       ).toEqual([]);
-      // Compose has written beside them.
-      expect(found([folder('/app', 'changed', exact(300)), ['/app/main.js', 'changed', fromImage]]).roots).toEqual([]);
+      // Compose has written beside them, or the engine has made a mount point there.
+      const app = folder('/app', 'changed', exact(300));
+      const owned: Entry = ['/app/main.js', 'changed', fromImage];
+      expect(found([app, owned, ['/app/c1', 'added', whole(300)]]).roots).toEqual(['/app/c1']);
+      expect(found([app, owned, folder('/app/data', 'added', exact(200))]).roots).toEqual([]);
+      expect(found([app, owned, ['/app/lib.js', 'changed', fromImage]]).roots).toEqual([]);
     });
 
     test('files of the image that a program has copied with their times', () => {

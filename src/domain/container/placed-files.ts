@@ -113,8 +113,22 @@ function isPlaced(
   }
   // Before its first start nothing but an archive adds to a folder. Later starts hide the time of the first.
   const isFirstRun = restartCount === 0 && startedAtMs - createdAtMs <= nearMs;
-  if (!isAdded || !isFirstRun || stampMs === undefined) return false;
-  return stampMs >= createdAtMs - roundingMs && stampMs <= startedAtMs - startMs;
+  if (!isFirstRun || stampMs === undefined) return false;
+  if (stampMs < createdAtMs - roundingMs || stampMs > startedAtMs - startMs) return false;
+  return isAdded || isReplaced(path, atMs, options);
+}
+
+/**
+ * Whether a file of the image was replaced, and not only given to another owner, where its folder has a time from before
+ * the first start: it is newer than the image, or nothing else explains that time. Mount points and removed files do.
+ */
+function isReplaced(path: string, atMs: number, { changes, stats, imageCreatedAtMs }: PlacedFilesOptions): boolean {
+  if (imageCreatedAtMs > 0 && atMs > imageCreatedAtMs + roundingMs) return true;
+  const beside = changes.filter((other) => other.path !== path && folderOf(other.path) === folderOf(path));
+  return beside.every((other) => {
+    const stat = stats.get(other.path);
+    return other.kind === 'changed' && stat !== undefined && !hasWholeSeconds(stat);
+  });
 }
 
 /** The folder of an absolute path. */

@@ -164,6 +164,54 @@ secrets: {s1: {environment: SHOP_SECRET}}
     }
   });
 
+  /** An image with files of its own where people put theirs, and a link of a folder. */
+  const shipping = (version: string, config: object = {}) => ({
+    ...writing(version),
+    ...config,
+    files: {
+      'etc/app/app.conf': `of the image ${version}`,
+      'etc/app/mime.types': `types of ${version}`,
+      'run/.keep': '',
+    },
+    links: { 'var/run': '../run' },
+  });
+
+  /** A container with "docker cp" of a file before its first start; the time of the file is in seconds. */
+  async function copied(target: string, seconds: number, config: object = {}, spec = shipping('v1')): Promise<void> {
+    writeFileSync(join(folder, 'mine'), 'precious', { mode: 0o640 });
+    utimesSync(join(folder, 'mine'), seconds, seconds);
+    await push('cp', spec);
+    await engine.pull(image('cp'));
+    await engine.create('cp', image('cp'), { StopTimeout: 1, ...config });
+    await docker('cp', join(folder, 'mine'), `cp:${target}`);
+    await docker('start', 'cp');
+  }
+
+  const lastYear = Date.now() / 1000 - 365 * 86_400;
+  const owning = (version: string) =>
+    shipping(
+      version,
+      webServer(version, { Cmd: ['sh', '-c', "trap 'exit 0' TERM; chown 1000 /etc/app/*; sleep 1000000 & wait $!"] }),
+    );
+
+  test.each<[string, string, number, object, (version: string) => ReturnType<typeof shipping>]>([
+    ['an old one in the place of one of the image', '/etc/app/app.conf', 1_500_000_000, {}, shipping],
+    ['one of last year in the place of one of the image', '/etc/app/app.conf', lastYear, {}, shipping],
+    ['one of today in the place of one of the image', '/etc/app/app.conf', Date.now() / 1000 - 7200, {}, shipping],
+    ['one whose owner the program changes', '/etc/app/app.conf', lastYear, {}, owning],
+    ['one beside those of the image', '/etc/app/extra.conf', lastYear, {}, owning],
+  ])('set-up files that "docker cp" wrote: %s', async (_, target, seconds, config, spec) => {
+    await copied(target, seconds, config, spec('v1'));
+    const before = await filesOf('cp', [target]);
+    expect(before[target]).toContain('precious');
+    for (const version of ['v2', 'v3']) {
+      await push('cp', spec(version));
+      expect((await upkeep.update()).outcomes['cp']).toMatchObject({ outcome: 'updated', reason: '' });
+      expect(await filesOf('cp', [target])).toEqual(before);
+      expect((await filesOf('cp', ['/etc/app/mime.types']))['/etc/app/mime.types']).toContain(`types of ${version}`);
+    }
+  });
+
   test('set-up files that "docker cp" wrote: with --rm, they are in the copy of the old container too', async () => {
     writeFileSync(join(folder, 'conf'), 'precious');
     await push('rm', writing('v1'));

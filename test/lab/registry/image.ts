@@ -12,6 +12,8 @@ export type ImageSpec = {
   readonly config?: ImageConfig;
   /** Additional files, by path without a leading slash. */
   readonly files?: Readonly<Record<string, string>>;
+  /** Symbolic links, by path without a leading slash. */
+  readonly links?: Readonly<Record<string, string>>;
   /** Default `docker`. */
   readonly format?: ImageFormat;
   readonly platform?: ImagePlatform;
@@ -88,7 +90,10 @@ export function buildImage(spec: ImageSpec): BuiltImage {
     ...(spec.hasTools === 'whose sync does nothing'
       ? [layer([{ path: 'bin/sync', content: readFileSync('/usr/bin/true') }])]
       : []),
-    layer(files.map(([path, content]) => ({ path, content, mode: 0o644 }))),
+    layer([
+      ...files.map(([path, content]) => ({ path, content, mode: 0o644 })),
+      ...Object.entries(spec.links ?? {}).map(([path, link]) => ({ path, link })),
+    ]),
   ];
   const config = json(types.config, {
     created,

@@ -3,6 +3,7 @@ import type { EngineClient } from '../../lab/engine/engine-client.ts';
 import type { ImageConfig, ImageSpec } from '../../lab/registry/image.ts';
 import type { Lab } from '../../lab/lab.ts';
 import { pushImage, type Pushed } from '../../lab/registry/push.ts';
+import { tar, type TarEntry } from '../../lab/registry/tar.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -69,6 +70,8 @@ export type StartOptions = {
   /** `NAME=value` */
   readonly env?: readonly string[];
   readonly labels?: Readonly<Record<string, string>>;
+  /** Written into the container before its start, as compose does with secrets. */
+  readonly files?: readonly TarEntry[];
 };
 
 /**
@@ -78,13 +81,13 @@ export type StartOptions = {
 export async function startInContainer(
   { registry }: Lab,
   engine: EngineClient,
-  { socket, next, repository, env = [], labels = {} }: StartOptions,
+  { socket, next, repository, env = [], labels = {}, files = [] }: StartOptions,
 ): Promise<InContainer> {
   const image = `${registry.host}/${repository}:stable`;
   const old = await pushImage(registry, repository, 'stable', upkeepImage('v1'));
   await engine.pull(image);
   const pushed = await pushImage(registry, repository, 'stable', next);
-  const id = await engine.run('upkeep', image, {
+  const id = await engine.create('upkeep', image, {
     Cmd: ['run', '--update-on-start', '--health-window', '1s', '--log-format', 'logfmt'],
     Env: [`${markVariable}=${repository}`, 'UPKEEP_INTERVAL=1h', ...env],
     Labels: { 'com.example.kept': 'yes', ...labels },
@@ -96,6 +99,8 @@ export async function startInContainer(
       RestartPolicy: { Name: 'unless-stopped', MaximumRetryCount: 0 },
     },
   });
+  if (files.length > 0) await engine.putFiles(id, '/', tar(files));
+  await engine.call('POST', `/containers/${id}/start`);
   return { image, old, next: pushed, id };
 }
 
