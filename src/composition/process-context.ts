@@ -2,7 +2,7 @@ import type { Clock, Log, Outside } from '../domain/outside/outside.ts';
 import type { Interrupt, createUpdateTracker, Terminal } from '../interfaces/cli/terminal/terminal.ts';
 import type { Configuration } from '../config/read/load.ts';
 import { setMaxListeners } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { codeOf, ServiceError } from '../domain/text/errors.ts';
 import { readClientSecret, readTokens, type TokenSource } from '../domain/settings/http-settings.ts';
 import type { Settings, StateSettings } from '../config/read/process-settings.ts';
@@ -92,12 +92,18 @@ export function tokensOf(source: TokenSource | undefined): readonly string[] {
   if (source === undefined) return [];
   if (source.kind === 'value') return [source.value];
   try {
-    const read = readTokens(readFileSync(source.path, 'utf8'));
+    const read = readTokens(readRegular(source.path));
     return read.kind === 'refused' ? [] : read.tokens.map(({ token }) => token);
   } catch {
     // The first start makes it later, and says what is wrong with it.
     return [];
   }
+}
+
+/** A pipe would block the process until somebody writes into it. */
+function readRegular(path: string): string {
+  if (!statSync(path).isFile()) throw new Error('it is not a file');
+  return readFileSync(path, 'utf8');
 }
 
 /**
@@ -108,7 +114,7 @@ export function clientSecretOf(source: TokenSource | undefined): string | undefi
   if (source?.kind !== 'file') return source?.value;
   let text: string;
   try {
-    text = readFileSync(source.path, 'utf8');
+    text = readRegular(source.path);
   } catch (cause) {
     const why = codeOf(cause) === 'ENOENT' ? 'there is no such file' : 'it cannot be read';
     throw new ServiceError('service-invalid', `Cannot use the file of --oidc-client-secret: ${why}`, { cause });

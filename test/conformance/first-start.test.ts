@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -74,14 +74,18 @@ describe('the first start with a state folder and without a token', () => {
     expect((await ask(given, '/v1/config', { token: null, headers: { cookie } })).status).toBe(401);
   });
 
-  test('is refused with a folder that cannot hold a token, which says so', async () => {
+  test.each<[string, (path: string) => void]>([
+    ['a folder', (path) => mkdirSync(path)],
+    ['a pipe', (path) => void spawnSync('mkfifo', [path])],
+    ['a link to nothing', (path) => symlinkSync('nowhere', path)],
+  ])('is refused where a token is %s, which says so', async (_, make) => {
     mkdirSync(folder, { recursive: true });
-    mkdirSync(join(folder, 'token'));
+    make(join(folder, 'token'));
     running = startUpkeep(['run', '--http-api-endpoints', 'all', '--state-dir', folder, '--http-api-port', '0'], {
       socket: join(tmpdir(), 'no-engine'),
     });
     const { code, stderr } = await running.ended;
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/token/)]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('Cannot make the token of the HTTP API')]);
   });
 });
 
