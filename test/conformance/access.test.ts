@@ -556,6 +556,21 @@ describe('a caller with a filter', () => {
       expect(reply.text).not.toContain('hidden');
     }
     expect(idOf('app')).toBe(id);
+
+    // After an update by one who may, the two were updated together, and would go back together.
+    scene.publish('postgres:17', '5');
+    const both = (await scene.ask('/v1/update?container=app,zz-hidden-side', { method: 'POST' })).json();
+    expect(both.summary).toMatchObject({ failed: 0 });
+    await until(async () => idOf('app') !== undefined && idOf('app') !== id);
+    const before = ['app', 'zz-hidden-side'].map(idOf);
+    for (const query of ['', '&forward=true', '&data=leave']) {
+      const reply = await scene.ask(`/v1/rollback?container=app${query}`, { method: 'POST', token: limited });
+      expect(reply.text).not.toContain('hidden');
+      expect(reply.json().containers?.map(({ outcome }: { outcome: string }) => outcome) ?? ['none']).not.toContain(
+        'went_back',
+      );
+    }
+    expect(['app', 'zz-hidden-side'].map(idOf)).toEqual(before);
   });
 });
 
