@@ -259,10 +259,12 @@ async function runDecide(
   interrupt: Interrupt,
 ): Promise<number> {
   const cli = await import('../interfaces/cli/cli.ts');
+  // The command prints what it has decided.
+  const quiet = { ...surroundings, log: { ...surroundings.log, info: surroundings.log.debug } };
   const { createDecide, createUnskip } = await import('../interfaces/cli/commands/decide.ts');
   const code = await cli.runReportingFailures(
     async (context) => {
-      const { source, close } = await openSource(command, settings, surroundings);
+      const { source, close } = await openSource(command, settings, quiet);
       try {
         return await (command === 'unskip' ? createUnskip(source) : createDecide(command, source))(context);
       } finally {

@@ -41,6 +41,14 @@ describe('read()', () => {
       'it does not serve that',
       /history to --http-api-endpoints/,
     ],
+    [
+      '404 of something that it looked for',
+      404,
+      ours({ error: 'no newer version of this container is known' }),
+      'not-found',
+      'Cannot read /v1/history of the service at',
+      undefined,
+    ],
     ['404 of another', 404, '<html>', 'service-invalid', '/v1/history answers with status 404', /Check the address/],
     ['429', 429, '', 'busy', 'too many requests; try again in 30s', undefined],
     [

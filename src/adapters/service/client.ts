@@ -305,7 +305,7 @@ type Refusal = {
 
 /** The error for any answer but a success, with a remedy. */
 function refusal({ base, path, status, said, retryAfterMs }: Refusal): ServiceError {
-  const cannot = `Cannot read ${path} of the service at ${quoted(base)}`;
+  const cannot = `Cannot read ${path.replace(/\?.*$/s, '')} of the service at ${quoted(base)}`;
   const group = path.split('/')[2] ?? '';
   // A rate limiter, of Upkeep or of a proxy, answers without a body: https://www.rfc-editor.org/rfc/rfc6585#section-4
   if (status === 429) {
@@ -322,6 +322,9 @@ function refusal({ base, path, status, said, retryAfterMs }: Refusal): ServiceEr
     const remedy = `Give ${which} with --token or UPKEEP_TOKEN`;
     return new ServiceError('service-denied', `${cannot}: the token is missing or wrong`, { remedy });
   }
+  // An endpoint that is served names what it does not find.
+  if (status === 404 && said !== undefined && said !== 'not found')
+    return new ServiceError('not-found', `${cannot}: ${printable(said, 300)}`);
   if (status === 404) {
     const remedy = `Add ${group} to --http-api-endpoints of the service and start it again`;
     return new ServiceError('not-found', `${cannot}: it does not serve that`, { remedy });

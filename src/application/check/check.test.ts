@@ -215,8 +215,11 @@ describe('createCheck()', () => {
     await run(scene, 'app', 'app:1');
     const createdAtMs = scene.clock.nowMs() - 3_600_000;
     scene.registry.store.publish('app:1', { version: '2', createdAtMs });
-    const { check } = checkIn(scene, { cooldownMs: 86_400_000 });
+    const { check, events } = checkIn(scene, { cooldownMs: 86_400_000 });
     expect((await check(everything)).containers[0]?.status).toBe('stale');
+    // Log, page and messages tell what the next run would do.
+    const told = events.flatMap((event) => (event.kind === 'container_checked' ? [event.status] : []));
+    expect(told).toEqual(['held']);
     expect((await check({ ...everything, applyCooldown: true })).containers[0]).toMatchObject({
       status: 'held',
       updateAvailable: true,

@@ -354,9 +354,9 @@ export function createJudge(
       return concluded;
     }
 
-    /** The end of a dry run tells nothing about its containers. */
+    /** Only an update tells what its exceptions make of a container. The end of a dry run tells nothing about its containers. */
     function announce({ checked, asScheduled }: Concluded): void {
-      const shown = order.isDryRun === true ? asScheduled : checked;
+      const shown = order.applyCooldown && order.isDryRun !== true ? checked : asScheduled;
       if (order.isDryRun === true && signal?.aborted === true && shown.status === 'unknown') return;
       const { name: container, kind: entryKind, image, status, reason, error } = shown;
       const facts = { container, ...defined({ entryKind }), image, status, reason: error ?? reason };

@@ -183,6 +183,7 @@ export function outcomeEntry(container: ContainerOutcome) {
     image: container.image,
     outcome: container.outcome,
     verdict: container.verdict,
+    hold: container.hold,
     reason: container.reason,
     old_image_id: container.oldImageId,
     new_image_id: container.newImageId,

@@ -63,12 +63,13 @@ const triggerWords: Readonly<Record<string, string>> = {
   http: 'API',
 };
 
-/** `web updated 1.27.3 → 1.27.4`, and a reason if there is one. */
-function sayContainer({ name, engine, outcome, verdict, reason, ...versions }: PastOutcome): string {
+/** `web updated (1.27.3 → 1.27.4)`, and a reason if there is one. */
+function sayContainer({ name, engine, outcome, verdict, hold, reason, ...versions }: PastOutcome): string {
+  const change = versionCell(versions).text;
   const what = [
     printable(shownName({ name, engine }), 300),
-    wordingOfOutcome({ outcome, verdict, ...versions }).text,
-    versionCell(versions).text,
+    wordingOfOutcome({ outcome, verdict, hold, ...versions }).text,
+    change === '' ? '' : `(${change})`,
   ];
   const why = reason === '' ? '' : `: ${printable(reason, 2000)}`;
   return `${what.filter((part) => part !== '').join(' ')}${why}`;

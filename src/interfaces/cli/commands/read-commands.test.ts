@@ -187,7 +187,7 @@ describe('history()', () => {
       'ENDED                 UPDATED  FAILED  CHECKED  TOOK',
       '2026-01-01T04:00:07Z  1        1       12       7.3s',
       '  schedule',
-      '  web updated 1.27.3 → 1.27.4',
+      '  web updated (1.27.3 → 1.27.4)',
       '  api failed and was rolled back: it exited with code 3',
       '',
     ]);
@@ -203,7 +203,7 @@ describe('history()', () => {
     const document = { entries: [{ ...run, updated: 1, failed: 0, containers: [updated], engines }], ...closing };
     const { fake } = await look(['history'], { history: document });
     expect(fake.out()).toContain(
-      'nas/web updated 1.27.3 → 1.27.4; engines left out: pi cannot be reached, web-1 busy\n',
+      'nas/web updated (1.27.3 → 1.27.4); engines left out: pi cannot be reached, web-1 busy\n',
     );
     const json = await look(['history', '--json'], { history: document });
     expect(JSON.parse(json.fake.out())).toEqual(document);

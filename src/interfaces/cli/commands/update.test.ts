@@ -283,7 +283,7 @@ describe('update() with --dry-run', () => {
       'An update would replace 2 groups of containers',
       '',
       '1. together or not at all:',
-      `   vpn: vpn:1 to ${idOf('vpn').slice(0, 12)} (A newer image is available)`,
+      `   vpn: vpn:1 to ${idOf('vpn').slice(0, 12)}`,
       '   torrent: recreated from the same image, because it depends on vpn',
       '',
       '2. (after 1, if that succeeds)',

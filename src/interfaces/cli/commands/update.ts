@@ -174,7 +174,11 @@ function memberLine(
     const targets = members.filter((other) => hardDependencies.includes(other.container.id));
     return `   ${name}: recreated from the same image, because it depends on ${targets.map((target) => shown(target.container.name)).join(', ')}`;
   }
-  const { version, latestVersion, reason = '' } = checked.get(container.id) ?? {};
+  const found = checked.get(container.id);
+  const { version, latestVersion } = found ?? {};
+  // The plain reason would say for each container that there is a newer image.
+  const isPlain = found?.status === 'stale' && found.pullDigest === found.latestDigest;
+  const reason = isPlain ? '' : (found?.reason ?? '');
   const change = latestVersion === undefined ? '' : versionCell({ from: version, to: latestVersion }).text;
   const to = digest === undefined ? '' : ` to ${shortDigest(digest)}`;
   const how = desiredEndState === 'stopped' ? ', left stopped' : '';

@@ -155,8 +155,9 @@ export type PastOutcome = {
   /** Present with several engines. */
   readonly engine?: string;
   readonly outcome: OutcomeKind | (string & {});
-  /** The verdict of its check; empty if it does not matter. */
+  /** The verdict of its check, and for `held` the kind of reason; empty if they do not matter. */
   readonly verdict: string;
+  readonly hold?: string;
   readonly reason: string;
   readonly from?: string;
   readonly to?: string;

@@ -105,6 +105,7 @@ function readOutcome(entry: JsonObject): PastOutcome {
     ...engineOf(entry),
     outcome: rawTextOf(entry, 'outcome'),
     verdict: rawTextOf(entry, 'verdict'),
+    hold: rawTextOf(entry, 'hold'),
     reason: rawTextOf(entry, 'reason'),
     from: rawTextOf(entry, 'from'),
     to: rawTextOf(entry, 'to'),

@@ -60,8 +60,9 @@ export function createFolderSources({ folder, client, history, local, clock }: F
     notes: (container, signal) =>
       service.notes(container, signal).catch((error: unknown) => {
         signal.throwIfAborted();
-        // A service that knows no newer version has answered.
-        if (!(error instanceof ServiceError) || error.code !== 'service-unreachable') throw error;
+        // A service does not know what an earlier process has found, until its next check.
+        const isAnswer = !(error instanceof ServiceError) || !/^(?:service-unreachable|not-found)$/.test(error.code);
+        if (isAnswer) throw error;
         return local.notes(container, signal);
       }),
     async history() {
@@ -136,7 +137,7 @@ export function createLocalSources({ open, configuration, clock }: LocalParts): 
       const found = application.notesOf(container);
       if (found === undefined || found === 'several')
         throw new ServiceError(
-          'invalid-input',
+          found === undefined ? 'not-found' : 'invalid-input',
           `Cannot show release notes of ${quoted(container)}: ${
             found === undefined ? 'no newer version of it was found' : 'several engines have a container of this name'
           }`,

@@ -93,7 +93,7 @@ export function wordingOfStatus(status: string, waiting: Waiting = {}): Wording 
 export function wordingOfOutcome({
   outcome,
   ...result
-}: { readonly outcome: string } & Omit<RunResult, 'outcome'> & Versions): Wording {
+}: { readonly outcome: string } & Omit<RunResult, 'outcome'> & Versions & Waiting): Wording {
   if (!isOutcome(outcome)) return { text: printable(outcome, 40), style: 'plain' };
   return sayResult({ outcome, ...result });
 }
