@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
@@ -245,6 +246,107 @@ describeInLab('a set-up that people have', (lab) => {
     },
   );
 
+  /** Answers each name with the address of the lab's second registry, after three seconds. */
+  function dnsServer(version: string): ImageSpec {
+    const program = `const server = require('dgram').createSocket('udp4');
+      server.on('message', (query, { port, address }) => {
+        const end = query.indexOf(0, 12) + 5;
+        const isA = query.readUInt16BE(end - 4) === 1;
+        const head = Buffer.from(query.subarray(0, 12));
+        head.writeUInt16BE(0x8180, 2);
+        head.writeUInt16BE(isA ? 1 : 0, 6);
+        head.writeUInt32BE(0, 8);
+        const answer = Buffer.from('c00c00010001000000000004c6120001', 'hex');
+        server.send(Buffer.concat([head, query.subarray(12, end), ...(isA ? [answer] : [])]), port, address);
+      });
+      process.on('SIGTERM', () => process.exit(0));
+      setTimeout(() => server.bind(53), 3000);`;
+    return { config: { Entrypoint: ['/usr/bin/node', '-e', program], Env: [`APP_VERSION=${version}`] } };
+  }
+
+  test.each(['aa-pihole', 'zz-adguard'])(
+    'failure 44: the DNS of the engine is the container %s of it: the others have their images before',
+    async (name) => {
+      const registry = await lab.startRegistry({ address: '198.18.0.1' });
+      const host = `images.home.test:${registry.host.split(':')[1]}`;
+      const engine = await lab.startEngine({
+        name: 'named',
+        args: ['--insecure-registry', host, '--insecure-registry', '198.18.0.0/16'],
+      });
+      onTestFinished(async () => {
+        await engine.remove();
+        await registry.remove();
+      });
+      const ids = new Map<string, string>();
+      const start = async (container: string, at: string, spec: ImageSpec, config: object) => {
+        await pushImage(registry, `failures/${container}`, 'stable', spec);
+        await engine.pull(`${at}/failures/${container}:stable`);
+        ids.set(
+          container,
+          await engine.run(container, `${at}/failures/${container}:stable`, { StopTimeout: 1, ...config }),
+        );
+      };
+      await start(name, registry.host, dnsServer('v1'), { HostConfig: { Binds: nodeMounts, NetworkMode: 'host' } });
+      await until(() =>
+        lookup('images.home.test').then(
+          () => true,
+          () => false,
+        ),
+      );
+      for (const each of six) await start(each, host, catalogue['plain-v1'], {});
+      for (const each of six) await pushImage(registry, `failures/${each}`, 'stable', catalogue['plain-v2']);
+      await pushImage(registry, `failures/${name}`, 'stable', dnsServer('v2'));
+      const { code, stdout, stderr } = await runUpkeep(
+        ['update', '--json', '--health-window', '500ms', '--rolling-restart'],
+        {
+          socket: engine.socket,
+        },
+      );
+      expect(code, stdout + stderr).toBe(0);
+      const { containers } = JSON.parse(stdout) as { containers: { name: string; outcome: string }[] };
+      expect(Object.fromEntries(containers.map((one) => [one.name, one.outcome]))).toEqual(
+        Object.fromEntries([...six, name].map((each) => [each, 'updated'])),
+      );
+      for (const [container, id] of ids) expect((await engine.inspect(container))?.Id).not.toBe(id);
+    },
+  );
+
+  test.each([
+    ['a mirror', 'mirror', {}, 'updated', 1],
+    ['a cache whose new version fails', 'cache', { Entrypoint: ['sh', '-c', 'exit 3'] }, 'rolled_back', 0],
+  ])(
+    'failure 44: the images come through %s: the others are updated, and a pull that failed once is tried again',
+    async (_, name, config, outcome, failures) => {
+      const { engine } = lab;
+      await setBehindRegistry(name, { NetworkMode: 'host' });
+      await pushImage(lab.registry, `failures/behind-${name}`, 'stable', socketProxyImage('v2', config));
+      const socketPath = `${lab.dir}/again.sock`;
+      const proxy = await createFaultProxy({ listen: { socketPath }, upstream: { socketPath: engine.socket } });
+      onTestFinished(() => proxy.close());
+      if (failures > 0)
+        proxy.arm({
+          at: ({ change, path }) =>
+            change !== undefined && path.includes('/images/create') && path.includes('behind-cc'),
+          times: failures,
+          fault: {
+            kind: 'answer',
+            when: 'before',
+            status: 500,
+            body: '{"message":"dial tcp 127.0.0.1:15000: connect: connection refused"}',
+          },
+        });
+      const { stdout, stderr } = await runUpkeep(['update', '--json', '--health-window', '500ms'], {
+        socket: socketPath,
+      });
+      const { containers } = JSON.parse(stdout) as { containers: { name: string; outcome: string; reason: string }[] };
+      expect(Object.fromEntries(containers.map((one) => [one.name, one.outcome])), stdout + stderr).toEqual({
+        ...Object.fromEntries(six.map((each) => [each, 'updated'])),
+        [name]: outcome,
+      });
+      for (const each of [...six, name]) expect((await engine.inspect(each))?.State.Running).toBe(true);
+    },
+  );
+
   const html = '<html><body><h1>503 Service Unavailable</h1></body></html>';
   test.each([
     ['answers 502', 'stop', { kind: 'answer', when: 'before', status: 502, body: html }],
@@ -280,22 +382,7 @@ describeInLab('a set-up that people have', (lab) => {
   test.each(['a new socket', 'a new socket, twice'])(
     'failure 46: the engine is upgraded with live-restore, and has %s: Upkeep ends, and its restart policy mounts it',
     async (what) => {
-      const engine = await lab.startEngine({ name: 'upgraded', args: ['--live-restore'] });
-      onTestFinished(() => engine.remove());
-      const image = `${lab.registry.host}/failures/upkeep:stable`;
-      await pushImage(lab.registry, 'failures/upkeep', 'stable', upkeepImage('v1'));
-      await engine.pull(image);
-      await engine.run('upkeep', image, {
-        Cmd: ['run', '--interval', '1h', '--log-format', 'logfmt'],
-        HostConfig: {
-          NetworkMode: 'host',
-          Binds: [...nodeMounts, `${engine.socket}:/var/run/docker.sock`],
-          RestartPolicy: { Name: 'on-failure', MaximumRetryCount: 0 },
-        },
-      });
-      const said = async (line: string) => (await logOf(engine, 'upkeep')).split(line).length - 1;
-      const watching = async (times: number) => (await said(' with Docker ')) >= times;
-      await until(() => watching(1));
+      const { engine, said, watching } = await upgraded((socket) => [`${socket}:/var/run/docker.sock`], 'on-failure');
       for (let times = 1; times <= (what.includes('twice') ? 2 : 1); times += 1) {
         await engine.stop();
         await engine.start();
@@ -306,6 +393,40 @@ describeInLab('a set-up that people have', (lab) => {
       expect(State.Running).toBe(true);
     },
   );
+
+  test.each([
+    ['is killed, with a socket that is mounted read-only', 'always', 0],
+    ['is killed, and is away for ten seconds', 'on-failure', 10_000],
+  ] as const)('failure 46: the same where the engine %s (%s)', async (_, Name, awayMs) => {
+    const { engine, said, watching } = await upgraded((socket) => [`${socket}:/var/run/docker.sock:ro`], Name);
+    await engine.kill();
+    await sleep(awayMs);
+    await engine.start();
+    await until(() => watching(2));
+    expect(await said('The engine has made a new socket')).toBe(1);
+    expect((await engine.inspect('upkeep'))!.State.Running).toBe(true);
+  });
+
+  /** Upkeep on an engine of its own with live-restore, which it watches. */
+  async function upgraded(binds: (socket: string) => readonly string[], Name: string) {
+    const engine = await lab.startEngine({ name: 'upgraded', args: ['--live-restore'] });
+    onTestFinished(() => engine.remove());
+    const image = `${lab.registry.host}/failures/upkeep:stable`;
+    await pushImage(lab.registry, 'failures/upkeep', 'stable', upkeepImage('v1'));
+    await engine.pull(image);
+    await engine.run('upkeep', image, {
+      Cmd: ['run', '--interval', '1h', '--log-format', 'logfmt'],
+      HostConfig: {
+        NetworkMode: 'host',
+        Binds: [...nodeMounts, ...binds(engine.socket)],
+        RestartPolicy: { Name, MaximumRetryCount: 0 },
+      },
+    });
+    const said = async (line: string) => (await logOf(engine, 'upkeep')).split(line).length - 1;
+    const watching = async (times: number) => (await said(' with Docker ')) >= times;
+    await until(() => watching(1));
+    return { engine, said, watching };
+  }
 
   test('failure 41: one that shares the network of another container holds that one too', async () => {
     const NetworkMode = 'container:vpn';
