@@ -10,13 +10,14 @@ export function handsOn({ engine, image, versions }: Stage, original: Inspected)
     const reply = await engine.call(method, path, body);
     if (reply.status >= 400) throw new Error(`${method} ${path}: ${reply.status} ${JSON.stringify(reply.body)}`);
   };
-  // Docker refuses an update during which the process of the container ends.
-  const setPolicy = async (id: string, Name: string, MaximumRetryCount = 0) => {
-    const change = () => must('POST', `/containers/${id}/update`, { RestartPolicy: { Name, MaximumRetryCount } });
-    await change().catch((error: unknown) => {
-      if (!String(error).includes('deleted process')) throw error;
-      return change();
-    });
+  // Docker refuses an update during which the process of the container ends; one that ends at once is met so again.
+  const setPolicy = async (id: string, Name: string, MaximumRetryCount = 0, tries = 10): Promise<void> => {
+    try {
+      await must('POST', `/containers/${id}/update`, { RestartPolicy: { Name, MaximumRetryCount } });
+    } catch (error) {
+      if (tries <= 1 || !/deleted process|stopped container/.test(String(error))) throw error;
+      await setPolicy(id, Name, MaximumRetryCount, tries - 1);
+    }
   };
   const recreate = (container: Inspected) => async (imageId?: string) => {
     if (imageId === newImageId) await engine.pull(image);
