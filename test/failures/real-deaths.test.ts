@@ -188,7 +188,7 @@ describeInLab('in the middle of an update of many', (lab) => {
   test('failure 38: the engine is silent about a pull: it is given up, and the others are updated', async () => {
     const stage = await setRealStage(lab, { slow: {}, other: {} });
     const { code, outcomes, reasons } = await stage.update({
-      args: ['--pull-timeout', '1s'],
+      args: ['--pull-timeout', '5s'],
       arm: (proxy) =>
         proxy.arm({
           at: ({ path }) => path.includes('/images/create') && path.includes('slow'),
