@@ -70,7 +70,7 @@ describeInLab('the commands of the README', (lab) => {
     const post = (path: string) =>
       fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers: { Authorization: `Bearer ${tokens.api}` } });
     await post('/v1/update');
-    expect((await type('upkeep history', environment)).output).toContain('web held back v1 → v2');
+    expect((await type('upkeep history', environment)).output).toContain('web went back to v1 (v1 → v2)');
     const checks = setInterval(() => void post('/v1/check'), 1000);
     onTestFinished(() => clearInterval(checks));
     const events = `upkeep events --token ${tokens.events}`;
