@@ -9,9 +9,7 @@ import { describeState } from '../../../src/interfaces/dashboard/state/display/d
 import { words } from '../../../src/domain/text/words.ts';
 import type { UpdatePhase } from '../../../src/domain/run/session.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
-import { createFaultProxy, type FaultRule } from '../../lab/proxy/fault-proxy.ts';
 import { catalogue } from '../../lab/registry/catalogue.ts';
-import { startFront } from '../../lab/registry/registry-front.ts';
 import { followEvents } from '../../support/http/event-reader.ts';
 import { eventsToken } from '../../support/http/http-scene.ts';
 import { startReceiver } from '../../support/notify/receiver.ts';
@@ -44,17 +42,7 @@ const states = {
   mine: [words.verdict.local, 'local'],
   lost: [words.verdict.unknown, 'unknown', 'unreachable'],
   gone: [words.verdict.unknown, 'unknown', 'not-found'],
-  limited: [words.verdict.unknown, 'unknown', 'rate-limited'],
-  locked: [words.verdict.unknown, 'unknown', 'unauthorised'],
-  broken: [words.verdict.unknown, 'unknown', 'other'],
   mute: [words.hold['no-pull'], 'unknown', 'no-pull'],
-} as const;
-
-/** Registries that refuse everything. */
-const refusals = {
-  limited: { refusal: { status: 429, body: '{}' }, headers: { 'retry-after': '3600' } },
-  locked: { refusal: { status: 401, body: '{}' }, headers: { 'www-authenticate': 'Basic realm="lab"' } },
-  broken: { refusal: { status: 200, body: 'no manifest' } },
 } as const;
 
 type Name = keyof typeof states;
@@ -183,12 +171,6 @@ describeInLab('every state', (lab) => {
       engine.call('POST', `/images/${encodeURIComponent(of)}/tag?repo=${encodeURIComponent(repo)}&tag=stable`);
     await tag(image('fine'), '127.0.0.1:1/lost');
     await engine.run('lost', '127.0.0.1:1/lost:stable');
-    for (const [name, said] of Object.entries(refusals)) {
-      const front = await startFront({ upstreams: {}, says: () => said });
-      onTestFinished(() => front.close());
-      await tag(image('fine'), `127.0.0.1:${front.port}/${name}`);
-      await engine.run(name, `127.0.0.1:${front.port}/${name}:stable`);
-    }
     await tag(image('fine'), `${registry.host}/every-state/gone`);
     await engine.run('gone', image('gone'));
     await run('mute', { old: catalogue['unlabelled-v1'], ...labelled({ 'upkeep.no-pull': 'true' }) });
@@ -211,12 +193,8 @@ describeInLab('every state', (lab) => {
       await upkeep('skip', 'skips');
       await upkeep('snooze', 'naps');
       await expect.poll(told, { timeout: 20_000 }).toEqual(onPage(names));
-      for (const command of ['check', 'containers']) {
-        const table = await upkeep(command);
-        expect(wordsOf(table), command).toMatchObject(inTerminal(names));
-        for (const name of ['lost', 'gone', 'limited', 'locked'] as const)
-          expect(table).toMatch(new RegExp(`^${name} .*${words.hold[states[name][2]]}`, 'im'));
-      }
+      expect(wordsOf(await upkeep('check'))).toMatchObject(inTerminal(names));
+      expect(wordsOf(await upkeep('containers'))).toMatchObject(inTerminal(names));
       expect(await told()).toEqual(onPage(names));
 
       await upkeep('unskip', 'skips');
@@ -262,58 +240,6 @@ describeInLab('every state', (lab) => {
     expect(await saying('run', '--run-once', 'bad')).toContain(words.outcome.rolled_back);
     expect(await saying('run', '--run-once', 'back', 'bad')).not.toMatch(/updated/);
   });
-
-  test('a message has the word of each container that a run left as it is', { timeout: 240_000 }, async () => {
-    const receiver = await startReceiver();
-    onTestFinished(() => receiver.close());
-    await startContainers();
-    await upkeep('update', 'back');
-    await upkeep('rollback', 'back');
-    await upkeep('update', 'bad');
-    await upkeep('skip', 'skips');
-    await upkeep('snooze', 'naps');
-    await upkeep('run', '--run-once', '--notification-url', receiver.url);
-    const text = receiver
-      .taken()
-      .map((message) => message.text)
-      .join('\n');
-    const { fine: _, ready: __, pinned: ___, mine: ____, ...left } = states;
-    for (const [name, [word]] of Object.entries(left)) expect(text).toMatch(new RegExp(`^- ${name} .*${word}`, 'im'));
-  });
-
-  test('an update that another process makes, or has left, has one word', { timeout: 120_000 }, async () => {
-    await stale('slow', { config: { Labels: { 'upkeep.health-window': '15s' } } });
-    await stale('killed');
-    const service = await serve();
-    await expect.poll(async () => (await told())['killed']?.[1], { timeout: 30_000 }).toBe('stale');
-    const sameWord = async (name: string, word: string) => {
-      await expect.poll(async () => (await told())[name]?.[0], { timeout: 20_000 }).toContain(word);
-      for (const command of ['check', 'containers']) expect(wordsOf(await upkeep(command))[name], command).toBe(word);
-    };
-    const other = upkeep('update', 'slow');
-    await sameWord('slow', words.unfinished['in progress']);
-    await other;
-    await service.stop();
-    const proxy = await viaProxy({
-      at: ({ path, change }) => change !== undefined && path.endsWith('/start'),
-      fault: { kind: 'answer', status: 500, body: '{"message":"no task"}', when: 'before' },
-      times: 1000,
-    });
-    await upkeep('update', 'killed');
-    await serve();
-    await sameWord('killed', words.unfinished['repair pending']);
-    proxy.disarm();
-    await expect.poll(async () => (await told())['killed']?.[1], { timeout: 70_000 }).toBe('held');
-  });
-
-  /** All that follows in the test asks the engine through a proxy with this fault. */
-  async function viaProxy(rule: FaultRule) {
-    const proxy = await createFaultProxy({ listen: { port: 0 }, upstream: { socketPath: engine.socket } });
-    onTestFinished(() => proxy.close());
-    proxy.arm(rule);
-    more = { DOCKER_HOST: `tcp://127.0.0.1:${proxy.port}` };
-    return proxy;
-  }
 
   test.each([
     ['calm', catalogue['plain-v2'], ['pulling', 'preparing', 'stopping', 'starting', 'checking health', 'committing']],
