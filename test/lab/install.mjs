@@ -57,8 +57,11 @@ const proxyNeeds = [
   ['openssl', 'openssl'],
 ];
 
-/** A maker of API clients. */
-const clientNeeds = [['/usr/share/perl5/OpenAPI/Client.pm', 'libopenapi-client-perl']];
+/** A maker of API clients, and the HTTP client of others. */
+const clientNeeds = [
+  ['/usr/share/perl5/OpenAPI/Client.pm', 'libopenapi-client-perl'],
+  ['/usr/lib/python3/dist-packages/httpx/__init__.py', 'python3-httpx'],
+];
 
 const benchNeeds = [
   ['wrk', 'wrk'],
@@ -115,7 +118,7 @@ export function installProxies({ log = () => {} } = {}) {
   return install(proxyNeeds, log);
 }
 
-/** The same for two makers of API clients: a package of npm, and one of Debian. */
+/** The same for makers of API clients: packages of npm and of Debian. */
 export function installClients({ log = () => {} } = {}) {
   const folder = fileURLToPath(new URL('../clients/', import.meta.url));
   if (!existsSync(`${folder}node_modules/openapi-typescript`)) {

@@ -169,15 +169,7 @@ describe.skipIf(!hasPerlClient)('a client that OpenAPI::Client of Perl has made'
     const older = { ...document, openapi: '3.0.3', info: { ...document['info'], license } };
     writeFileSync(join(folder, 'openapi.json'), JSON.stringify(older));
     writeFileSync(join(folder, 'every-route.pl'), perlProgram);
-    const calls = operations().map(({ method, path, described }) => ({
-      operation: `${method} ${path}`,
-      id: described['operationId'],
-      token: path === '/v1/events' ? eventsToken : apiToken,
-      parameters: Object.fromEntries(
-        (described['parameters'] as readonly Json[]).flatMap(({ name, required }) => (required ? [[name, 'web']] : [])),
-      ),
-      ...(described['requestBody'] && { body: aBody }),
-    }));
+    const calls = callsOf(operations());
     const env = { DOCUMENT: join(folder, 'openapi.json'), BASE: scene.url, CALLS: JSON.stringify(calls) };
     const answers = JSON.parse(await inBackground('perl', [join(folder, 'every-route.pl')], env)) as Answered[];
     expect(answers.map(({ operation }) => operation)).toEqual(calls.map(({ operation }) => operation));
@@ -185,7 +177,83 @@ describe.skipIf(!hasPerlClient)('a client that OpenAPI::Client of Perl has made'
   });
 });
 
+const httpx = '/usr/lib/python3/dist-packages/httpx/__init__.py';
+if (!existsSync(httpx) && process.env['CI'] === 'true') throw new Error('missing: python3-httpx');
+
+/**
+ * openapi-python-client is no package of npm or Debian. Its clients call httpx, so their requests are made again with it
+ * as their code makes them: `_get_kwargs` of endpoint_module.py.jinja, `query_params` of endpoint_macros.py.jinja, and
+ * client.py.jinja, in
+ * https://github.com/openapi-generators/openapi-python-client/tree/main/openapi_python_client/templates
+ */
+describe.skipIf(!existsSync(httpx))('the requests of a client that openapi-python-client generates', () => {
+  test('reach every route, with its types of parameters, and get what is described', { timeout: 240_000 }, async () => {
+    const calls = callsOf(operations());
+    const answered = await inBackground('/usr/bin/python3', ['-c', pythonProgram], {
+      BASE: scene.url,
+      CALLS: JSON.stringify(calls),
+    });
+    const answers = JSON.parse(answered) as Answered[];
+    expect(answers.map(({ operation }) => operation)).toEqual(calls.map(({ operation }) => operation));
+    for (const [at, answer] of answers.entries()) expectDescribed(operations()[at]?.described ?? {}, answer);
+    const update = answers.find(({ operation }) => operation === 'POST /v1/update');
+    expect(update?.data).toMatchObject({ dry_run: true });
+  });
+});
+
+type Call = {
+  readonly operation: string;
+  readonly id: string;
+  readonly token: string;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly body?: object;
+};
+
+/** One call of each operation, with the parameters that it needs. */
+function callsOf(all: readonly Operation[]): readonly Call[] {
+  return all.map(({ method, path, described }) => ({
+    operation: `${method} ${path}`,
+    id: described['operationId'],
+    token: path === '/v1/events' ? eventsToken : apiToken,
+    parameters: Object.fromEntries(
+      (described['parameters'] as readonly Json[]).flatMap(({ name, required }) => (required ? [[name, 'web']] : [])),
+    ),
+    ...(described['requestBody'] && { body: aBody }),
+  }));
+}
+
 const aBody = { container: 'web', decision: 'skip', digest: `sha256:${'0'.repeat(64)}` };
+
+/** `True` is a boolean of the client's own caller; what he leaves out is `None` here. */
+const pythonProgram = `
+import json, os, re
+from urllib.parse import quote
+import httpx
+answers = []
+for call in json.loads(os.environ["CALLS"]):
+    method, path = call["operation"].split(" ")
+    given = dict(call["parameters"])
+    in_path = {name: given.pop(name) for name in re.findall(r"\\{(\\w+)\\}", path)}
+    params = {**given, "dry_run": True, "timeout": None} if path == "/v1/update" else given
+    kwargs = {
+        "method": method.lower(),
+        "url": path.format(**{name: quote(str(value), safe="") for name, value in in_path.items()}),
+        "params": {name: value for name, value in params.items() if value is not None},
+    }
+    if "body" in call:
+        kwargs["json"] = call["body"]
+        kwargs["headers"] = {"Content-Type": "application/json"}
+    headers = {"Authorization": "Bearer " + call["token"]}
+    with httpx.Client(base_url=os.environ["BASE"], headers=headers, timeout=20) as client:
+        # The stream of events has no end.
+        with client.stream(**kwargs) as response:
+            kind = response.headers.get("content-type", "")
+            if "event-stream" not in kind:
+                response.read()
+            data = response.json() if "json" in kind else None
+    answers.append({"operation": call["operation"], "status": response.status_code, "type": kind, "data": data})
+print(json.dumps(answers))
+`;
 
 /** The stream of events has no end, so that its answer is what has come until the client gives up. */
 const perlProgram = `use Mojo::Base -strict;
