@@ -8,7 +8,7 @@ import { changedFiles, filesOf } from './files.mjs';
  * `long` files, which take a minute or more, and a `share` of the others. `npm test -- --all` runs all.
  */
 export const suites = [
-  { name: 'conformance', folder: 'test/conformance', lab: true, clients: true },
+  { name: 'conformance', folder: 'test/conformance', lab: true, clients: true, shards: 2 },
   {
     name: 'integration',
     folder: 'test/integration',
