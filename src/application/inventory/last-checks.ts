@@ -61,6 +61,8 @@ export function createLastChecks(
   const byName = new Map<string, Known>();
   /** The last record of each name in the file, as text. */
   const inFile = new Map<string, string>();
+  /** The own results of each name that the file has not shown yet, oldest first. */
+  const onTheWay = new Map<string, readonly Known[]>();
   /** The runs that update a container of this name. */
   const updating = new Map<string, string>();
   let revision = 0;
@@ -92,6 +94,7 @@ export function createLastChecks(
     revision += 1;
     for (const { key, ids, known } of results) {
       putNewest(byName, key, known, maxRemembered);
+      putNewest(onTheWay, key, [...(onTheWay.get(key) ?? []), known].slice(-maxOnTheWay), maxRemembered);
       for (const id of ids) putNewest(byId, id, known, maxRemembered);
     }
     keep(results.map(({ key, known }) => storedForm(key, known)));
@@ -152,12 +155,12 @@ export function createLastChecks(
         const text = JSON.stringify(record);
         if (inFile.get(key) === text) continue;
         putNewest(inFile, key, text, maxRemembered);
+        // An earlier own result must not come back while the file waits for the later one.
+        const written = onTheWay.get(key) ?? [];
+        const at = written.findIndex((one) => isStoredAs(key, one, text));
+        if (at !== -1) onTheWay.set(key, written.slice(at + 1));
         const own = byName.get(key);
-        if (
-          own !== undefined &&
-          ((own.check.checkedAtMs ?? 0) > (known.check.checkedAtMs ?? 0) || isStoredAs(key, own, text))
-        )
-          continue;
+        if (at !== -1 || (own?.check.checkedAtMs ?? 0) > (known.check.checkedAtMs ?? 0)) continue;
         putNewest(byName, key, { ...known, ...restoredFrom(record) }, maxRemembered);
         taken.add(key);
         hasFailed ||= known.check.hold === 'failed';
@@ -276,6 +279,9 @@ type Known = {
 
 /** More containers than an engine runs. Beyond it, the result of the longest unchecked container is dropped. */
 const maxRemembered = 10_000;
+
+/** Of one container. Each reading of the file takes away what it shows. */
+const maxOnTheWay = 8;
 
 export const notChecked: LastCheck = {
   staleness: undefined,

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { digestOf, idOf } from '../../../test/support/scene/builders.ts';
 import { checkedContainer } from '../../../test/support/scene/fake-application.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
+import { summaryOf } from '../../domain/notes/notes.ts';
 import { createLastChecks, compactChecks, readStoredCheck, type StoredCheck } from './last-checks.ts';
 
 const held = checkedContainer('web', {
@@ -47,6 +48,23 @@ describe('the checks of an earlier process', () => {
     const other = createLastChecks();
     other.restore(kept());
     expect(other.of({ ...tracked, imageId: digestOf('other') }).checkedAtMs).toBeUndefined();
+  });
+
+  test('a result that the file shows late does not take back what this process has found since', () => {
+    const written: string[] = [];
+    const checks = createLastChecks((changed) => void written.push(...changed.map((one) => JSON.stringify(one))));
+    const shown = (count: number) => written.slice(0, count).flatMap((line) => readStoredCheck(JSON.parse(line)) ?? []);
+    const notesAt = { kind: 'off' } as const;
+    const notes = summaryOf({ state: 'found', releases: [], more: 0 });
+    checks.noteChecked([{ ...held, notesAt }], 1234);
+    checks.reconsider((one) => ({ ...one, notes, holdBecause: 'breaking' }));
+    for (const count of [1, 2]) {
+      expect(checks.restore(shown(count))).toBe(false);
+      expect(checks.of({ ...tracked, id: held.id })).toMatchObject({ notes, holdBecause: 'breaking' });
+    }
+    const [, last] = shown(2);
+    expect(checks.restore([{ ...last!, check: { ...last!.check, hold: 'skipped' } }])).toBe(true);
+    expect(checks.of({ ...tracked, id: held.id })).toMatchObject({ hold: 'skipped' });
   });
 
   test('the last record of a container counts, also where another process has written it since', () => {
