@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { catalogue } from '../lab/registry/catalogue.ts';
 import type { Inspected } from '../lab/engine/engine-client.ts';
 import { httpRequest } from '../lab/http.ts';
@@ -138,6 +138,9 @@ describeImage('the image', (lab) => {
     await startUpkeep('upkeep', ...api);
     await scene.logged('listening');
     await scene.docker('restart', 'upkeep');
+    // A health check that began before the restart may end after it.
+    const livez = { method: 'GET', url: 'http://127.0.0.1:18080/livez' } as const;
+    await vi.waitFor(() => httpRequest(livez), { timeout: 30_000, interval: 200 });
     await engine.waitFor('upkeep', ({ State }) => State.Health?.Status === 'healthy', 30_000);
     await pushImage(lab.registry, 'image/web', 'latest', catalogue.v2);
     expect((await askForUpdate()).summary).toMatchObject({ updated: 1, failed: 0 });
