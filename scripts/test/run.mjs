@@ -70,8 +70,8 @@ process.on('SIGINT', () => {
   queue.length = 0;
   for (const [child, signal] of children) child.kill(signal);
 });
-// The longest suites spend most of their time waiting: a busy machine hardly makes them longer.
-await Promise.all(Array.from({ length: availableParallelism() + 4 }, work));
+// The longest suites spend most of their time waiting. More of them at a time make single tests run into their limits.
+await Promise.all(Array.from({ length: availableParallelism() + 2 }, work));
 progress.stop();
 writeTimes(timesFile, times);
 if (interrupted) {
