@@ -61,8 +61,8 @@ export function createLastChecks(
   const byName = new Map<string, Known>();
   /** The last record of each name in the file, as text. */
   const inFile = new Map<string, string>();
-  /** The own results of each name that the file has not shown yet, oldest first. */
-  const onTheWay = new Map<string, readonly Known[]>();
+  /** The own records of each name that the file has not shown yet, oldest first. */
+  const onTheWay = new Map<string, readonly StoredCheck[]>();
   /** The runs that update a container of this name. */
   const updating = new Map<string, string>();
   let revision = 0;
@@ -94,10 +94,14 @@ export function createLastChecks(
     revision += 1;
     for (const { key, ids, known } of results) {
       putNewest(byName, key, known, maxRemembered);
-      putNewest(onTheWay, key, [...(onTheWay.get(key) ?? []), known].slice(-maxOnTheWay), maxRemembered);
       for (const id of ids) putNewest(byId, id, known, maxRemembered);
     }
-    keep(results.map(({ key, known }) => storedForm(key, known)));
+    const records = results.map(({ key, known }) => storedForm(key, known));
+    for (const record of records) {
+      const earlier = onTheWay.get(record.key) ?? [];
+      putNewest(onTheWay, record.key, [...earlier, record].slice(-maxOnTheWay), maxRemembered);
+    }
+    keep(records);
   }
 
   /** The failed version is still the newest one, and the container runs the earlier image. */
@@ -157,10 +161,9 @@ export function createLastChecks(
         putNewest(inFile, key, text, maxRemembered);
         // An earlier own result must not come back while the file waits for the later one.
         const written = onTheWay.get(key) ?? [];
-        const at = written.findIndex((one) => isStoredAs(key, one, text));
+        const at = written.findIndex((one) => isStoredAs(one, text));
         if (at !== -1) onTheWay.set(key, written.slice(at + 1));
-        const own = byName.get(key);
-        if (at !== -1 || (own?.check.checkedAtMs ?? 0) > (known.check.checkedAtMs ?? 0)) continue;
+        if (at !== -1 || (byName.get(key)?.check.checkedAtMs ?? 0) > (known.check.checkedAtMs ?? 0)) continue;
         putNewest(byName, key, { ...known, ...restoredFrom(record) }, maxRemembered);
         taken.add(key);
         hasFailed ||= known.check.hold === 'failed';
@@ -387,8 +390,8 @@ function storedForm(key: string, { image, imageId, check, checked }: Known): Sto
   return { key, image, imageId, check, unheld: { ...verdict, approval: printApproval(approval), ...opens } };
 }
 
-function isStoredAs(key: string, known: Known, text: string): boolean {
-  return JSON.stringify(readStoredCheck(JSON.parse(JSON.stringify(storedForm(key, known))))) === text;
+function isStoredAs(record: StoredCheck, text: string): boolean {
+  return JSON.stringify(readStoredCheck(JSON.parse(JSON.stringify(record)))) === text;
 }
 
 /** The part of a result that a decision or the time can change, for results of another process. Release notes are read by the next check. */

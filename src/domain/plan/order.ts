@@ -2,7 +2,7 @@
 
 import type { ContainerSummary } from '../container/container.ts';
 import type { EngineInfo } from '../outside/engine.ts';
-import { tryParseImageReference, type Digest } from '../image/image-reference.ts';
+import { repositoryName, tryParseImageReference, type Digest } from '../image/image-reference.ts';
 import type { PlannedTransaction, UpdatePlan, CanaryGroup, PlannedMember } from './update-plan.ts';
 import { strongComponents } from './dependency-graph.ts';
 import { composeReferenceOf } from './replacement.ts';
@@ -84,8 +84,8 @@ function moversOf(
 
 /** The same text for the same tag, however it is written. */
 function tagOf(reference: string): string {
-  const { registry, repository, tag } = tryParseImageReference(reference) ?? {};
-  return repository === undefined ? reference : `${registry}/${repository}:${tag}`;
+  const parsed = tryParseImageReference(reference);
+  return parsed === undefined ? reference : `${repositoryName(parsed)}:${parsed.tag}`;
 }
 
 /** Whether one waits for the other, directly or not. */
