@@ -7,7 +7,7 @@ import { createOidcSignIns } from '../../src/interfaces/http/routes/oidc.ts';
 import { createIssuer } from '../../src/adapters/oidc/issuer.ts';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
 import { apiToken } from '../support/http/http-scene.ts';
-import { type OidcIssuer, type Product, products, startIssuer } from '../support/http/oidc-issuer.ts';
+import { type OidcIssuer, type Product, products, settingsOfClient, startIssuer } from '../support/http/oidc-issuer.ts';
 import { describeInBrowser, watchPage } from './browser.ts';
 import { home } from './home.ts';
 import { row, signIn, type Stage, startStage } from './stage.ts';
@@ -33,14 +33,7 @@ async function startPeople(product: Product): Promise<{
   ];
   writeFileSync(path, `${lines.join('\n')}\n`);
   const issuer = await startIssuer({ product, redirectUrls: [`http://127.0.0.1:${port}/v1/oidc-callback`] });
-  const oidc = {
-    issuer: issuer.url,
-    clientId: 'upkeep',
-    clientSecret: undefined,
-    scopes: ['openid', 'profile', 'email', 'groups'],
-    redirectUrl: undefined,
-    groupsClaim: product.groupsClaim,
-  };
+  const oidc = settingsOfClient(issuer, product);
   const stage = await startStage(few, {
     service: { healthWindowMs: 8000 },
     settings: {

@@ -10,7 +10,14 @@ import { createSystemClock } from '../../src/adapters/process/clock.ts';
 import type { OidcSettings, SessionChange } from '../../src/domain/settings/http-settings.ts';
 import { createFakeClock } from '../support/clock/fake-clock.ts';
 import { apiToken, ask, type HttpScene, type Reply, type SceneOptions, startHttp } from '../support/http/http-scene.ts';
-import { type OidcIssuer, type Product, products, startIssuer, type Tampering } from '../support/http/oidc-issuer.ts';
+import {
+  type OidcIssuer,
+  type Product,
+  products,
+  settingsOfClient,
+  startIssuer,
+  type Tampering,
+} from '../support/http/oidc-issuer.ts';
 import { createScriptedService } from '../support/http/scripted-service.ts';
 
 /** A browser with cookies, which follows redirects as far as it is told. */
@@ -81,15 +88,7 @@ async function start({ product = products.Authentik, oidc, settings, ...options 
   const known = issuers.get(product);
   if (known === undefined) throw new Error('no such product');
   issuer = known;
-  const effective: OidcSettings = {
-    issuer: issuer.url,
-    clientId: 'upkeep',
-    clientSecret: undefined,
-    scopes: ['openid', 'profile', 'email', 'groups'],
-    redirectUrl: undefined,
-    groupsClaim: product.groupsClaim,
-    ...oidc,
-  };
+  const effective: OidcSettings = { ...settingsOfClient(issuer, product), ...oidc };
   const made = createIssuer({
     settings: effective,
     clientSecret: () => (effective.clientSecret ? clientSecretOf(effective.clientSecret) : issuer.clientSecret),

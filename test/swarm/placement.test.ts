@@ -22,7 +22,7 @@ describeInSwarm('an update of a service that only some nodes can run', {}, (swar
     const next = await web.publish(catalogue['plain-v2']);
     const entry = (await update(swarm(), '--pull-timeout', '15s')).of('web');
     expect(entry, JSON.stringify(entry)).toMatchObject({ outcome: 'rolled_back' });
-    expect(entry.reason).toMatch(/No task has moved for \d+s.*insufficient resources/);
+    expect(entry.reason).toMatch(/No task has moved for (?:1[5-9]|[2-5]\d)s.*insufficient resources/);
     expect(await untruth(swarm(), web, next, entry)).toBeUndefined();
     expect(await swarm().must<unknown[]>('GET', '/configs')).toEqual([]);
     await swarm().change(web.id, (spec) => (spec.UpdateConfig = { ...spec.UpdateConfig, Order: 'stop-first' }));

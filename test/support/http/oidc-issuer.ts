@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose';
 import { Provider } from 'oidc-provider';
+import type { OidcSettings } from '../../../src/domain/settings/http-settings.ts';
 
 /** A person at the issuer, and the claims about them. */
 export type Account = Readonly<Record<string, unknown>>;
@@ -96,6 +97,20 @@ const people: Readonly<Record<string, readonly string[]>> = {
   eve: [],
 };
 
+/** Of a service that is the client of this issuer; its secret is given apart. */
+export function settingsOfClient({ url }: Pick<OidcIssuer, 'url'>, { groupsClaim }: Product): OidcSettings {
+  return {
+    issuer: url,
+    clientId: 'upkeep',
+    clientSecret: undefined,
+    scopes,
+    redirectUrl: undefined,
+    groupsClaim,
+  };
+}
+
+const scopes = ['openid', 'profile', 'email', 'groups'];
+
 /** oidc-provider as a product configures it, with a form that asks for a name only. */
 export async function startIssuer({ product, redirectUrls, port = 0 }: IssuerOptions): Promise<OidcIssuer> {
   const server = createServer();
@@ -175,7 +190,7 @@ export async function startIssuer({ product, redirectUrls, port = 0 }: IssuerOpt
       ],
       clientBasedCORS: () => false,
       conformIdTokenClaims: product.claimsIn === 'userinfo',
-      scopes: ['openid', 'profile', 'email', 'groups'],
+      scopes,
       claims: {
         openid: ['sub'],
         profile: ['preferred_username', 'name', 'hd'],
