@@ -272,7 +272,7 @@ describeInLab('signed images', (lab) => {
     ['test/fixtures/tls/ca.pem', 'it holds a certificate, which is no key'],
   ])('the file %s is no key: the command does not begin, and says why', async (file, why) => {
     const { code, stdout, stderr } = await runUpkeep(['check', '--verify-key', file], { socket: lab.engine.socket });
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(stdout + stderr).toContain(why);
     expect(stderr).not.toMatch(/\n\s+at /);
   });
