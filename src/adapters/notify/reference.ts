@@ -18,11 +18,11 @@ Upkeep sends messages to targets. A target is a URL, in the form that Shoutrrr a
 
     upkeep notify test --notification-url discord://tkn-A1b2C3d4E5f6_G7@123456789012345678
 
-In \`compose.yaml\`, set \`UPKEEP_NOTIFICATION_URL\` under \`environment\`, and run \`docker exec upkeep upkeep notify test\`. The test shows the answers of the services, \`upkeep notify preview\` the messages of a simulated run, \`upkeep notify list\` the targets and waiting messages.
+In \`compose.yaml\`, set \`UPKEEP_NOTIFICATION_URL\` under \`environment\`, run \`docker compose up --detach\` to apply it, then \`docker exec upkeep upkeep notify test\`. The test shows the answers of the services, \`upkeep notify preview\` the messages of a simulated run, \`upkeep notify list\` the targets and waiting messages.
 
 ## When messages are sent
 
-- A failure is sent at once, and again after a day. Anything else, such as an available update, is sent once.
+- A failure is sent at once, and again each day while it lasts; a failed check, each week. Anything else, such as an available update, is sent once.
 - \`--notification-quiet-hours 22:00-07:00\` holds all but failures back until 07:00, \`--notification-digest 08:00\` until 08:00, and then sends one message. Times are in the zone of \`--timezone\` or \`TZ\`.
 - A message that could not be sent is tried again for three days, in order. With \`--state-dir\`, waiting messages survive a restart.
 - The label \`upkeep.notify=ops\` sends messages about a container to the target \`ops=discord://…\` only, \`upkeep.notify=off\` to none.
@@ -34,7 +34,7 @@ Your own wording: [templates](notification-templates.md). All options: [configur
 
 - Separate several targets by spaces or commas, or repeat the option. To keep secrets out of the environment, give the path of a file with one target a line; a line that begins with \`#\` is a comment.
 - \`ops=discord://…\` names a target. The default name is the service: \`discord\`, \`discord-2\`.
-- In user names, passwords and tokens write \`/\` as \`%2F\`, \`#\` as \`%23\`, \`?\` as \`%3F\`, \`%\` as \`%25\`, a space as \`%20\`. In a value of the query, a comma before a URL is \`%2C\`, and \`+\` is a space.
+- In user names, passwords and tokens write \`/\` as \`%2F\`, \`#\` as \`%23\`, \`?\` as \`%3F\`, \`%\` as \`%25\`, a space as \`%20\`. After the \`?\`, write a comma in front of a URL as \`%2C\`, and a plus sign as \`%2B\`, because \`+\` means a space.
 - Keys, the names before \`=\` in the query, may be in any case. An unknown key or an invalid value causes a warning; only an error in a recipient, a login or the encryption makes the URL invalid.
 - Below, a value in parentheses is the default, and a key after "also" does what its name says: \`title\` sets the title or first line, \`disabletls=yes\` uses plain http, \`skiptlsverify\`, \`insecureskipverify\` and \`disabletlsverification=yes\` accept any certificate. Give a picture or an icon as its address. Colours: \`ffc441\`, \`0xffc441\`, \`%23ffc441\`, \`good\`, \`warning\`, \`danger\`, or a CSS name such as \`red\`.
 - Webhook addresses (\`https://…\`) of Discord, Slack, Teams and Google Chat work unchanged; any other \`https://\` address gets the plain text.
@@ -91,7 +91,7 @@ const homeAssistant: Described = {
   title: 'Home Assistant',
   form: homeAssistantForm,
   about:
-    'Each container gets an `update` entity, through the broker of the MQTT integration: installed and latest version, a picture, a link to the releases, why a newer version waits, and the progress of an update. The entity belongs to the name of the container, and is removed ten minutes after it. The picture is the icon of a label (`io.artifacthub.package.logo-url`, `org.opencontainers.image.logo`, `net.unraid.docker.icon`, `homepage.icon`), or that of Home Assistant.\n\n`install=yes` adds a button Install to each entity. It waits for no approval, window or cooldown, and also updates what is only monitored or was rolled back, but releases no skipped or unsigned version. The event entity "Last request" says why a press did nothing. The user of the broker needs permission to publish and read below `upkeep/`.',
+    'Each container gets an `update` entity, through the broker of the MQTT integration: installed and latest version, a picture, a link to the releases, why a newer version waits, and the progress of an update. The entity belongs to the name of the container, and is removed ten minutes after it. The picture is the icon of a label (`io.artifacthub.package.logo-url`, `org.opencontainers.image.logo`, `net.unraid.docker.icon`, `homepage.icon`), or that of Home Assistant.\n\n`install=yes` adds a button Install to each entity. It waits for no approval, window or cooldown, and also updates what is only monitored or was rolled back, but installs no skipped or unsigned version. The event entity "Last request" says why a press did nothing. The user of the broker needs permission to publish and read below `upkeep/`.',
   example: 'homeassistant+mqtt://upkeep:br0ker-Pa55@broker.example.com?install=yes',
   parameters: homeAssistantParameters,
 };

@@ -65,7 +65,7 @@ ${table(
       '1',
       'A container failed or was rolled back; the engine or the service cannot be used; the output cannot be written; or `upkeep run` has a wrong value',
     ],
-    ['2', 'Wrong command line, or, but for `upkeep run`, a wrong value of an option or variable'],
+    ['2', 'Wrong command line; or, except in `upkeep run`, a wrong value of an option or variable'],
     ['3', 'Nothing failed, but something could not be checked or rolled back, or a repair is pending'],
     ['10', '`upkeep check --exit-code`: updates are available'],
     ['129, 130, 143', 'Ended by SIGHUP, Ctrl-C or SIGTERM at a safe point; the service ends with 0'],
@@ -84,14 +84,16 @@ function sectionOf(group: OptionGroup): readonly string[] {
     `## ${optionGroups[group]}`,
     ...(explained[group] === undefined ? [] : [`See ${explained[group]}.`]),
     items.join('\n'),
-    ...leftOvers(options.filter(isOfOtherPrograms), () => 'read by other programs too'),
+    ...leftOvers(options.filter(isOfOtherPrograms), () => 'read by Upkeep as by other programs'),
     ...leftOvers(old, ({ deprecated = '' }) => `deprecated, ${deprecated}`),
   ];
 }
 
-/** A variable that many programs read. The pages about a group explain those that people set for Upkeep. */
+/** A variable that many programs read, unlike REPO_USER and REPO_PASS. The pages about a group explain it. */
 function isOfOtherPrograms({ flag, env = [], plainEnv = [] }: Option): boolean {
-  return flag === undefined && env.length === 0 && plainEnv.length > 0;
+  return (
+    flag === undefined && env.length === 0 && plainEnv.length > 0 && !plainEnv.some((name) => name.startsWith('REPO_'))
+  );
 }
 
 /** The pages about the options of a group. */
@@ -210,7 +212,10 @@ export function foreignLabelRows(): readonly (readonly string[])[] {
       code('com.docker.compose.depends_on'),
       'Dependencies of a compose service, unless --use-compose-depends-on is off',
     ],
-    [code('com.docker.compose.project'), 'With service, project.working_dir and project.config_files: finds them'],
+    [
+      code('com.docker.compose.project'),
+      'With the labels service, project.working_dir and project.config_files: tells Upkeep the stack of a container and its compose files',
+    ],
     [code('com.docker.swarm.task.id'), 'A task of a Swarm service, not updated'],
     [
       code('com.docker.compose.oneoff=True'),

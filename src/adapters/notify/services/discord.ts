@@ -13,7 +13,7 @@ const parameters = {
   color: colour('of lines without a level', 0x50d9ff),
   colorerror: colour('of errors', 0xd60510),
   colorwarn: colour('of warnings', 0xffc441),
-  colorinfo: colour('of other lines', 0x2488ff),
+  colorinfo: colour('of info lines', 0x2488ff),
   colordebug: colour('of debug lines', 0x7b00ab),
   splitlines: flag('an embed for each line', true),
   json: flag('the text is the body of the request; the path `/raw` does the same', false),

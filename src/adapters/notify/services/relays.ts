@@ -16,7 +16,7 @@ export const apprise = defineService({
   about: 'The key names a configuration in the Apprise API, which forwards the message to its services.',
   example: 'apprise://apprise.example.com:8000/up-k33p-c0nfig?tag=ops&disabletls=yes',
   parameters: {
-    tag: text('tags of the services; a comma means or, a space and', { aliases: ['tags'] }),
+    tag: text('tags of the services; a comma means "or", a space "and"', { aliases: ['tags'] }),
     title: text('for messages without a title'),
     disabletls: flag('plain http', false),
   },
@@ -136,7 +136,7 @@ export const healthchecks = defineService({
   title: 'healthchecks.io',
   form: 'healthchecks+https://hc-ping.com/UUID',
   about:
-    'The address of a check with another scheme, also on your own server: `/UUID` or `/PING_KEY/SLUG`. A run sends a ping at its start, and one with the summary at its end. Other messages go to the log of the check.',
+    'Write `healthchecks+` before the ping address of a check, also of one on your own server: `/UUID` or `/PING_KEY/SLUG`. A run sends a ping at its start, and one with the summary at its end. Other messages go to the log of the check.',
   example: 'healthchecks+https://hc-ping.com/5bf66975-d4c7-4bf5-bcc8-b8d8a82ea278',
   parameters: {},
   wantsRunStart: true,
@@ -182,7 +182,7 @@ export const kuma = defineService({
   title: 'Uptime Kuma',
   form: 'kuma+https://HOST[:PORT][/PATH]/api/push/TOKEN',
   about:
-    'The push address of a monitor with another scheme. Its query is ignored. A successful run is `up`, a failed run `down`. Another message is `down` if it is an error, else `up`.',
+    'Write `kuma+` before the push address of a monitor. Its query is ignored. A successful run is `up`, a failed run `down`. Another message is `down` if it is an error, else `up`.',
   example: 'kuma+https://kuma.example.com/api/push/Gx7QkWm2Rt?status=up&msg=OK&ping=',
   parameters: {},
   otherKeys: 'ignored',

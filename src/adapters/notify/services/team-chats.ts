@@ -11,7 +11,7 @@ export const googlechat = defineService({
   schemes: ['googlechat', 'hangouts'],
   title: 'Google Chat',
   form: 'googlechat://chat.googleapis.com/v1/spaces/SPACE/messages?key=KEY&token=TOKEN',
-  about: 'The address of a webhook with another scheme.',
+  about: 'In the address of a webhook, write `googlechat` instead of `https`.',
   example: 'googlechat://chat.googleapis.com/v1/spaces/AAAAbbbbCCC/messages?key=AIzaSyExample0123&token=tok_Example456',
   parameters: {
     key: text('of the webhook', { isRequired: true, isSecret: true }),

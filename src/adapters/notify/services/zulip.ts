@@ -8,12 +8,12 @@ import { wordsFor, writtenFor, titledText } from '../service/markup.ts';
 
 const parameters = {
   stream: text('channel that gets the message'),
-  topic: text('of the message; by default the begin of the title'),
+  topic: text('of the message; by default the beginning of the title'),
   title: text('of the message'),
   type: essential(
     choice('to a channel or to people', ['channel', 'direct'], 'channel', { stream: 'channel', private: 'direct' }),
   ),
-  to: list('mail addresses or ids, for type=direct'),
+  to: list('e-mail addresses or ids, for type=direct'),
   read_by_sender: flag('the bot has read it', false),
 };
 
@@ -22,7 +22,7 @@ export const zulip = defineService({
   schemes: ['zulip'],
   title: 'Zulip',
   form: 'zulip://BOT_MAIL:KEY@HOST[:PORT]?stream=CHANNEL',
-  about: 'Use the mail address and the API key of a bot. Write the `@` of the address as `%40`.',
+  about: 'Use the e-mail address and the API key of a bot. Write the `@` of the address as `%40`.',
   example:
     'zulip://upkeep-bot%40zulip.example.com:Kq7WmZ3xR9tYbN2cVhJg5PdSa@zulip.example.com?stream=ops&topic=updates',
   parameters,

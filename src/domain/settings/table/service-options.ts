@@ -47,7 +47,7 @@ export const containerLabels = {
     name: 'enable',
     value: kinds.enabling,
     fromImage: 'counts',
-    meaning: 'false: exclude this container; true: watch it also with --label-enable',
+    meaning: 'false: exclude this container; true: with --label-enable, watch it',
     example: 'false',
   },
   /** If it is given, even empty, its names replace every other source of dependencies. */
