@@ -121,7 +121,7 @@ describe('the dashboard and the alerts', () => {
 });
 
 test('the socket proxy lets exactly the calls of docs/engines.md pass', () => {
-  const section = /## A proxy before the socket\n(.*)/s.exec(textOf('docs/engines.md'))?.[1] ?? '';
+  const section = /## A proxy in front of the socket\n(.*)/s.exec(textOf('docs/engines.md'))?.[1] ?? '';
   const rows = [...section.matchAll(/^\| (GET|POST|DELETE) \| `([^`]+)` \|/gm)].map(([, method = '', path = '']) => ({
     method,
     path,

@@ -90,7 +90,7 @@ function failed(reason: string): HookResult {
 
 /** Status codes of a proxy in front of the engine that refuses a call. */
 const isForbidden = (status: number): boolean => status === 401 || status === 403;
-const forbidden = 'the engine, or a proxy before it, forbids commands in containers';
+const forbidden = 'the engine, or a proxy in front of it, forbids commands in containers';
 
 function judgeExitCode(exitCode: number): HookResult {
   if (exitCode === 0) return { kind: 'passed' };

@@ -131,7 +131,7 @@ describe('judgeHook()', () => {
     });
     expect(judgeHook({ kind: 'refused', status: 403, message: '<html>' }, command)).toEqual({
       kind: 'failed',
-      reason: 'could not be run: the engine, or a proxy before it, forbids commands in containers',
+      reason: 'could not be run: the engine, or a proxy in front of it, forbids commands in containers',
     });
     expect(judgeHook({ kind: 'unknown', message: 'lost' }, command)).toEqual({
       kind: 'failed',

@@ -110,7 +110,7 @@ describeInBrowser('a container that an update has left down', () => {
   });
 });
 
-describeInBrowser('calls that a proxy before the engine forbids', () => {
+describeInBrowser('calls that a proxy in front of the engine forbids', () => {
   let scene: Scene;
   beforeAll(async () => {
     scene = await startScene([watchedContainer('web', stale)]);
@@ -139,7 +139,7 @@ describeInBrowser('calls that a proxy before the engine forbids', () => {
     const page = await scene.open({ width });
     const text = await shown(page, ['networks', 'pull', 'start', 'remove']);
     expect(text).toContain(
-      'Updates are not possible: a proxy before the engine forbids GET /networks, POST /images/create and POST /containers/{id}/start.',
+      'Updates are not possible: a proxy in front of the engine forbids GET /networks, POST /images/create and POST /containers/{id}/start.',
     );
     for (const flag of ['NETWORKS=1', 'ALLOW_START=1', 'DELETE=1', '-allowPOST=', '-allowDELETE='])
       expect(text).toContain(flag);
@@ -153,7 +153,7 @@ describeInBrowser('calls that a proxy before the engine forbids', () => {
   test('that updates work without are a warning, and go when they are permitted', async () => {
     const page = await scene.open();
     const text = await shown(page, ['logs', 'untag']);
-    expect(text).toContain('Updates work in part: a proxy before the engine forbids GET /containers/{id}/logs');
+    expect(text).toContain('Updates work in part: a proxy in front of the engine forbids GET /containers/{id}/logs');
     expect(text).toContain('ALLOW_LOGS=1');
     expect(await page.locator('#banner').getAttribute('class')).not.toContain('bad');
     scene.script.missingPermissions = undefined;

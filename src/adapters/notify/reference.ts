@@ -23,7 +23,7 @@ In \`compose.yaml\`, set \`UPKEEP_NOTIFICATION_URL\` under \`environment\`, run 
 ## When messages are sent
 
 - A failure is sent at once, and again each day while it lasts; a failed check, each week. Anything else, such as an available update, is sent once.
-- \`--notification-quiet-hours 22:00-07:00\` holds all but failures back until 07:00, \`--notification-digest 08:00\` until 08:00, and then sends one message. Times are in the zone of \`--timezone\` or \`TZ\`.
+- \`--notification-quiet-hours 22:00-07:00\` holds the messages of the night back until 07:00, \`--notification-digest 08:00\` those of the day until 08:00, and then sends them as one; failures are sent at once. Times are in the zone of \`--timezone\` or \`TZ\`.
 - A message that could not be sent is tried again for three days, in order. With \`--state-dir\`, waiting messages survive a restart.
 - The label \`upkeep.notify=ops\` sends messages about a container to the target \`ops=discord://…\` only, \`upkeep.notify=off\` to none.
 - The title has the host and the outcome: \`nas: web failed and was rolled back\`. A failed version comes with its last log lines. Unless the URL sets a priority, failures get a high one, and messages without a change a low one.
@@ -36,7 +36,7 @@ Your own wording: [templates](notification-templates.md). All options: [configur
 - \`ops=discord://…\` names a target. The default name is the service: \`discord\`, \`discord-2\`.
 - In user names, passwords and tokens write \`/\` as \`%2F\`, \`#\` as \`%23\`, \`?\` as \`%3F\`, \`%\` as \`%25\`, a space as \`%20\`. After the \`?\`, write a comma in front of a URL as \`%2C\`, and a plus sign as \`%2B\`, because \`+\` means a space.
 - Keys, the names before \`=\` in the query, may be in any case. An unknown key or an invalid value causes a warning; only an error in a recipient, a login or the encryption makes the URL invalid.
-- Below, a value in parentheses is the default, and a key after "also" does what its name says: \`title\` sets the title or first line, \`disabletls=yes\` uses plain http, \`skiptlsverify\`, \`insecureskipverify\` and \`disabletlsverification=yes\` accept any certificate. Give a picture or an icon as its address. Colours: \`ffc441\`, \`0xffc441\`, \`%23ffc441\`, \`good\`, \`warning\`, \`danger\`, or a CSS name such as \`red\`.
+- Below, a value in parentheses is the default, and a key after "also" does what its name says: \`title\` sets the title or first line, \`disabletls=yes\` uses plain http; \`skiptlsverify=yes\`, \`insecureskipverify=yes\` and \`disabletlsverification=yes\` accept any certificate. Give a picture or an icon as its address. Colours: \`ffc441\`, \`0xffc441\`, \`%23ffc441\`, \`good\`, \`warning\`, \`danger\`, or a CSS name such as \`red\`.
 - Webhook addresses (\`https://…\`) of Discord, Slack, Teams and Google Chat work unchanged; any other \`https://\` address gets the plain text.
 - Upkeep never logs a URL, token or password.
 
@@ -91,7 +91,7 @@ const homeAssistant: Described = {
   title: 'Home Assistant',
   form: homeAssistantForm,
   about:
-    'Each container gets an `update` entity, through the broker of the MQTT integration: installed and latest version, a picture, a link to the releases, why a newer version waits, and the progress of an update. The entity belongs to the name of the container, and is removed ten minutes after it. The picture is the icon of a label (`io.artifacthub.package.logo-url`, `org.opencontainers.image.logo`, `net.unraid.docker.icon`, `homepage.icon`), or that of Home Assistant.\n\n`install=yes` adds a button Install to each entity. It waits for no approval, window or cooldown, and also updates what is only monitored or was rolled back, but installs no skipped or unsigned version. The event entity "Last request" says why a press did nothing. The user of the broker needs permission to publish and read below `upkeep/`.',
+    'Each container gets an `update` entity, through the broker of the MQTT integration: installed and latest version, a picture, a link to the releases, why a newer version waits, and the progress of an update. The entity belongs to the name of the container, and is removed ten minutes after the container. The picture is the icon of a label (`io.artifacthub.package.logo-url`, `org.opencontainers.image.logo`, `net.unraid.docker.icon`, `homepage.icon`), or that of Home Assistant.\n\n`install=yes` adds a button Install to each entity. It waits for no approval, window or cooldown, and also updates what is only monitored or was rolled back, but installs no skipped or unsigned version. The event entity "Last request" says why a press did nothing. The user of the broker needs permission to publish and read below `upkeep/`.',
   example: 'homeassistant+mqtt://upkeep:br0ker-Pa55@broker.example.com?install=yes',
   parameters: homeAssistantParameters,
 };

@@ -27,7 +27,7 @@ describe.each(['good', 'crashesAtStart'] as const)('a new version that is %s', (
     const stage = await stageOf();
     const { outcomes, of, connection, complaints } = await stage.update({ faults: forbids(...kinds) });
     expect(outcomes).toEqual({ web: 'failed', other: 'failed' });
-    expect(of('web').reason).toContain(`a proxy before the engine forbids ${calls}`);
+    expect(of('web').reason).toContain(`a proxy in front of the engine forbids ${calls}`);
     expect(of('web').reason).toContain(settings);
     expect(connection.calls).toEqual([]);
     expect(stage.harm()).toEqual([]);

@@ -31,7 +31,7 @@ export function watchPermissions<Each extends Pick<EngineReader, 'forbiddenCalls
     if (String(forbidden) === String(known)) return;
     known = forbidden;
     const missing = missingPermissions(forbidden);
-    if (missing === undefined) log.info('The proxy before the engine permits all calls of an update now');
+    if (missing === undefined) log.info('The proxy in front of the engine permits all calls of an update now');
     else log[missing.preventsUpdates ? 'error' : 'warn'](missing.message, { remedy: missing.remedy });
   }
 

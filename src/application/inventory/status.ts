@@ -155,7 +155,7 @@ export function createReadiness({
 }
 
 /**
- * Whether Upkeep can work with an engine that answers: a proxy before it may forbid the calls that everything needs.
+ * Whether Upkeep can work with an engine that answers: a proxy in front of it may forbid the calls that everything needs.
  * The recovery of a start shows it. A process that has not recovered, such as a health check, asks.
  */
 type Usability = {

@@ -42,7 +42,7 @@ Lines below read like this: \`-t, --stop-timeout DURATION\` \`UPKEEP_TIMEOUT\` (
 
 - **Yes or no:** \`true\`, \`t\`, \`1\`, \`yes\`, \`on\`, \`false\`, \`f\`, \`0\`, \`no\`, \`off\`, in any case. As flags: \`--cleanup\`, \`--cleanup=false\`, \`--no-cleanup\`.
 - **Durations:** \`300ms\`, \`1.5s\`, \`1m30s\`, \`2h\`, \`3d\`, \`1w\`. A plain number means seconds.
-- **Lists:** separate items by commas or spaces, or repeat the flag.
+- **Lists:** separate items by commas (in most lists, spaces work too), or repeat the flag.
 - **Quotation marks** around a whole value are dropped, because compose passes them on (\`- UPKEEP_SCOPE="nas"\`). Around a secret this causes a warning; in a template they stay.
 - **No variable** for ${flagOnly.map((option) => code(`--${option.flag}`)).join(', ')}.
 

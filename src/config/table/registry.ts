@@ -140,7 +140,7 @@ export const registryOptions = optionTable({ group: 'registry', commands }, {
     placeholder: 'FILE',
     atMost: 20,
     needsItem: true,
-    meaning: 'PEM file with public keys of cosign, named after the file. A new image needs a signature by one',
+    meaning: 'PEM file with public keys of cosign; team.pub gives the key "team". A new image needs a signature by one',
     example: '/keys/team.pub',
     commands: [...checkingCommands, 'rollback'],
   },

@@ -41,7 +41,7 @@ export type EngineReader = {
   /** The volumes that carry this label: `name`, or `name=value`. */
   readonly listVolumes: (label: string, signal?: AbortSignal) => Promise<readonly Volume[]>;
   /**
-   * The calls of an update that a proxy before the engine, or a plugin of it, forbids. Changes nothing. The engine is
+   * The calls of an update that a proxy in front of the engine, or a plugin of it, forbids. Changes nothing. The engine is
    * asked once an hour, more often while some are forbidden.
    */
   readonly forbiddenCalls: (signal?: AbortSignal) => Promise<readonly PermissionName[]>;
@@ -230,7 +230,7 @@ type Refusal = {
   readonly kind: 'refused';
   readonly status: number;
   readonly message: string;
-  /** A proxy before the engine, or a plugin of the engine, forbids this call for everyone. The status is 403. */
+  /** A proxy in front of the engine, or a plugin of the engine, forbids this call for everyone. The status is 403. */
   readonly isForbidden?: true;
   /**
    * A start failed because the container's command does not exist or cannot run. Engines that record it in the

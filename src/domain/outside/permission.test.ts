@@ -54,7 +54,7 @@ test('the patterns for the proxy of wollomatic permit all calls', () => {
 test('several calls are told as one clause, with each setting once', () => {
   const all: readonly PermissionName[] = ['rename', 'start', 'remove'];
   expect(describeForbidden(all)).toBe(
-    'a proxy before the engine forbids POST /containers/{id}/rename, POST /containers/{id}/start and DELETE /containers/{id}',
+    'a proxy in front of the engine forbids POST /containers/{id}/rename, POST /containers/{id}/start and DELETE /containers/{id}',
   );
   expect(howToPermit(all)).toContain('CONTAINERS=1 POST=1 ALLOW_START=1 DELETE=1 in the proxy of Tecnativa');
   expect(preventing(all, { pulls: true })).toEqual(['rename', 'start']);

@@ -1,7 +1,7 @@
 import { sentence } from '../text/words.ts';
 
 /**
- * A call of the engine that an update makes, and that a proxy before the engine or a plugin of it may forbid. Its name
+ * A call of the engine that an update makes, and that a proxy in front of the engine or a plugin of it may forbid. Its name
  * is the step of an update.
  */
 export type PermissionName = keyof typeof permissions;
@@ -91,12 +91,12 @@ export function preventing(
   });
 }
 
-/** `a proxy before the engine forbids POST /containers/{id}/start and GET /networks`; a clause. */
+/** `a proxy in front of the engine forbids POST /containers/{id}/start and GET /networks`; a clause. */
 export function describeForbidden(forbidden: readonly PermissionName[]): string {
   const calls = forbidden.map((name) => permissions[name].call);
   const [last] = calls.slice(-1);
   const list = calls.length > 1 ? `${calls.slice(0, -1).join(', ')} and ${last}` : last;
-  return `a proxy before the engine forbids ${list}`;
+  return `a proxy in front of the engine forbids ${list}`;
 }
 
 /** The settings of the usual proxies that permit the calls; a sentence without a period. */

@@ -16,7 +16,7 @@ export const slack = defineService({
   parameters: {
     botname: text('name of the sender', { aliases: ['username'] }),
     icon: text('an emoji, or the address of a picture', { aliases: ['icon_emoji', 'icon_url'] }),
-    color: colour('of the bar before each line'),
+    color: colour('of the bar beside each line'),
     title: text('the first line'),
     thread_ts: text('timestamp of the message to answer'),
   },

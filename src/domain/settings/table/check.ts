@@ -32,7 +32,7 @@ export const selectionRules = optionTable({ group: 'selection', usedBy: 'selecti
     placeholder: 'IMAGE,…',
     defaultMeaning: 'none: every image',
     meaning:
-      'Watch only containers of these images: names with their tag, or regular expressions for the whole reference',
+      'Watch only containers of these images: names, with or without a tag, or regular expressions for the whole reference',
     example: 'nginx:latest,ghcr.io/acme/.*',
   },
   skipImageNames: {

@@ -139,7 +139,7 @@ export const hookLabels = {
       example: '/hooks/check.sh',
     }),
     timeout: hookTimeout('pre-check', {
-      meaning: 'Its timeout in minutes: 1 by default, an hour at most or with 0',
+      meaning: 'Its timeout in minutes: 1 by default, 60 at most; 0 means 60',
       example: '2',
     }),
   },

@@ -68,7 +68,7 @@ export const tagRules = optionTable({ group: 'update', usedBy: 'selection' }, {
     default: anyKey,
     defaultMeaning: 'any',
     value: versionKinds.signers,
-    meaning: 'Keys of --verify-key of which one must have signed a new image; any: any key, off: none',
+    meaning: 'Keys of --verify-key, one of which must have signed a new image; any: any key, off: none',
     example: 'team',
     label: { name: 'verify', value: versionKinds.signersOfLabel, fromImage: 'ignored', effect: 'overrides' },
   },

@@ -201,7 +201,7 @@ const linkWords: Readonly<Record<ConnectionState, string>> = {
   offline: 'Offline',
 };
 
-/** The banner about calls that a proxy before the engine forbids. */
+/** The banner about calls that a proxy in front of the engine forbids. */
 function missingNode({ message, remedy }: MissingPermissions): Child {
   return h('span', {}, h('strong', {}, withPeriod(message)), ` ${withPeriod(remedy)}`);
 }

@@ -186,7 +186,7 @@ const engineSchema = object(
     version: text('Its version; absent before it has answered'),
     error: text('Why it does not answer'),
     missing_permissions: object({
-      message: text('All calls of updates that a proxy before it forbids'),
+      message: text('All calls of updates that a proxy in front of it forbids'),
       remedy: text('The settings of usual proxies that permit them'),
       prevents_updates: booleanField('Whether no update is possible; otherwise updates work in part'),
     }),

@@ -30,7 +30,7 @@ export type Status = {
   readonly readsEvents: boolean;
   /** The reason why the engine is unreachable; undefined if it answers. */
   readonly engineError: string | undefined;
-  /** Calls of updates that a proxy before the engine forbids; undefined without any. */
+  /** Calls of updates that a proxy in front of the engine forbids; undefined without any. */
   readonly missing: MissingPermissions | undefined;
 };
 
