@@ -91,6 +91,12 @@ const sharedChunks = [
   },
 ];
 
+/**
+ * Packages, with what is imported from them, in files of their own. They are loaded at the first use of it, because
+ * loading them takes as long as a short command: they have tables of all characters.
+ */
+const usedLater = { re2js: 'RE2JS', croner: 'Cron', 'string-width': 'default', 'wrap-ansi': 'default' };
+
 /** CommonJS, because Node loads it a third faster than modules. Resolves to the chunks that were written. */
 export async function bundleProgram(folder) {
   const groups = sharedChunks.map(({ name, modules }, index) => ({
@@ -104,8 +110,10 @@ export async function bundleProgram(folder) {
     sourcemap: true,
     codeSplitting: { groups },
     chunkFileNames: '[name].js',
-    // Removes white space and comments; keeps names for stack traces.
-    minify: { mangle: false, compress: false, codegen: { removeWhitespace: true } },
+    exports: 'named',
+    // Stack traces keep their names.
+    minify: { mangle: { keepNames: true }, compress: false, codegen: { removeWhitespace: true } },
+    plugins: [loadedAtFirstUse],
   });
   const bundled = new Set(chunks.flatMap(({ moduleIds }) => moduleIds));
   for (const path of sharedChunks.flatMap(({ modules }) => modules))
@@ -118,10 +126,36 @@ export function bundleScript(entry, file) {
   return bundle(entry, { file, format: 'esm', codeSplitting: false });
 }
 
-async function bundle(entry, output) {
+const stands = '\0at-first-use:';
+
+const loadedAtFirstUse = {
+  name: 'packages that are loaded at their first use',
+  buildStart() {
+    for (const id of Object.keys(usedLater)) this.emitFile({ type: 'chunk', id, fileName: `${id}.js` });
+  },
+  resolveId: (id, importer) => (id in usedLater && importer !== undefined ? `${stands}${id}` : undefined),
+  load(id) {
+    const name = id.startsWith(stands) ? id.slice(stands.length) : undefined;
+    return (
+      name &&
+      `import { createRequire } from 'node:module';
+      let loaded;
+      const load = () => (loaded ??= createRequire(import.meta.url)('./${name}.js').${usedLater[name]});
+      const use = new Proxy(function () {}, {
+        apply: (_, self, given) => load()(...given),
+        construct: (_, given) => new (load())(...given),
+        get: (_, key) => load()[key],
+      });
+      export { use as ${usedLater[name]} };`
+    );
+  },
+};
+
+async function bundle(entry, { plugins, ...output }) {
   const build = await rolldown({
     input: resolve(root, entry),
     platform: 'node',
+    plugins,
     onLog: (level, { code, message }) => {
       if (level === 'warn') throw new Error(`Cannot bundle ${entry}: ${code}: ${message}`);
     },

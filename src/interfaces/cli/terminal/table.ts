@@ -241,16 +241,19 @@ function sum(widths: readonly (number | undefined)[]): number {
   return total;
 }
 
-/** The width of a text in columns. Colours count as none. */
-export const displayWidth: (text: string) => number = stringWidth;
+/** The width of a text in columns. Colours count as none. The package, which is slow to load, is for other text. */
+export function displayWidth(text: string): number {
+  return isAscii.test(text) ? text.length : stringWidth(text);
+}
+
+const isAscii = /^[\x20-\x7e]*$/;
 
 /** The text in exactly that many columns: padded, or cut with `…` at its end, or at its start to keep the end. */
 export function fit(text: string, width: number, keep: 'start' | 'end' = 'start'): string {
   const taken = displayWidth(text);
   if (taken <= width) return text + ' '.repeat(width - taken);
   if (width < 1) return '';
-  graphemes ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
-  const segments = [...graphemes.segment(text)].map(({ segment }) => segment);
+  const segments = isAscii.test(text) ? text.split('') : graphemesOf(text);
   let kept = '';
   let room = width - 1;
   for (const segment of keep === 'start' ? segments : segments.toReversed()) {
@@ -263,6 +266,11 @@ export function fit(text: string, width: number, keep: 'start' | 'end' = 'start'
 }
 
 let graphemes: Intl.Segmenter | undefined;
+
+function graphemesOf(text: string): readonly string[] {
+  graphemes ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
+  return [...graphemes.segment(text)].map(({ segment }) => segment);
+}
 
 /**
  * Wraps a text into lines of at most that many columns: at spaces, and inside a word only if it is longer than a line.
