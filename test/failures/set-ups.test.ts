@@ -1,5 +1,7 @@
 import { lookup } from 'node:dns/promises';
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { describeInLab } from '../lab/describe-in-lab.ts';
@@ -166,6 +168,51 @@ describeInLab('a set-up that people have', (lab) => {
     expect(await stage.isReplaced('web')).toBe(true);
   });
 
+  test('failure 42: the containers that lead to another engine of the fleet are left alone, one behind another', async () => {
+    const far = await lab.startEngine({ name: 'farther' });
+    const server = createServer((client) => {
+      const engine = connect(far.socket);
+      for (const one of [client, engine]) one.on('error', () => one.destroy());
+      client.pipe(engine).pipe(client);
+    });
+    await once(server.listen(12392, '0.0.0.0'), 'listening');
+    onTestFinished(async () => {
+      server.close();
+      await far.remove();
+    });
+    const ExtraHosts = ['host.docker.internal:host-gateway'];
+    const passes = (TARGET: string, HostConfig: object) => ({
+      old: socketProxyImage('v1'),
+      next: socketProxyImage('v2'),
+      config: {
+        StopTimeout: 1,
+        Env: ['PATH=/usr/bin:/bin', `TARGET=${TARGET}`],
+        HostConfig: { ExtraHosts, Binds: nodeMounts, ...HostConfig },
+      },
+    });
+    const stage = await setRealStage(lab, {
+      gate: passes('host.docker.internal:12392', { PortBindings: { '2375/tcp': [{ HostIp: '', HostPort: '12391' }] } }),
+      front: passes('host.docker.internal:12391', published('12390')),
+      client: passes('host.docker.internal:12390', {}),
+      web: {},
+    });
+    const hosts = ['--host', `near=unix://${lab.engine.socket}`, '--host', 'far=tcp://127.0.0.1:12390'];
+    const { code, stdout, stderr } = await runUpkeep(['update', '--json', '--health-window', '500ms', ...hosts]);
+    expect(code, stdout + stderr).toBe(0);
+    const { containers } = JSON.parse(stdout) as { containers: { name: string; outcome: string; reason: string }[] };
+    expect(Object.fromEntries(containers.map((one) => [one.name, one.outcome])), stdout + stderr).toEqual({
+      gate: 'skipped',
+      front: 'skipped',
+      client: 'updated',
+      web: 'updated',
+    });
+    const why = 'carries the connection of Upkeep to the engine "far"';
+    for (const { outcome, reason } of containers)
+      expect([outcome, reason.includes(why)]).toEqual([outcome, outcome === 'skipped']);
+    for (const name of ['gate', 'front']) expect([name, await stage.isReplaced(name)]).toEqual([name, false]);
+    expect(await stage.harm()).toEqual([]);
+  });
+
   test.each([
     ['at the stop', '/stop'],
     ['at the start', '/start'],
@@ -261,12 +308,20 @@ describeInLab('a set-up that people have', (lab) => {
       });
       process.on('SIGTERM', () => process.exit(0));
       setTimeout(() => server.bind(53), 3000);`;
-    return { config: { Entrypoint: ['/usr/bin/node', '-e', program], Env: [`APP_VERSION=${version}`] } };
+    const Entrypoint = ['/usr/bin/node', '-e', program];
+    return { config: { Entrypoint, Env: [`APP_VERSION=${version}`], ExposedPorts: { '53/udp': {} } } };
   }
 
-  test.each(['aa-pihole', 'zz-adguard'])(
-    'failure 44: the DNS of the engine is the container %s of it: the others have their images before',
-    async (name) => {
+  const onHost = { NetworkMode: 'host' };
+  const publishedDns = { PortBindings: { '53/udp': [{ HostIp: '', HostPort: '53' }] } };
+  test.each([
+    ['aa-pihole', 'in the network of the host', onHost],
+    ['zz-adguard', 'in the network of the host', onHost],
+    ['aa-unbound', 'with a published port', publishedDns],
+    ['zz-blocky', 'with a published port', publishedDns],
+  ])(
+    'failure 44: the DNS of the engine is the container %s of it, %s: the others have their images before',
+    async (name, _, network) => {
       const registry = await lab.startRegistry({ address: '198.18.0.1' });
       const host = `images.home.test:${registry.host.split(':')[1]}`;
       const engine = await lab.startEngine({
@@ -286,7 +341,7 @@ describeInLab('a set-up that people have', (lab) => {
           await engine.run(container, `${at}/failures/${container}:stable`, { StopTimeout: 1, ...config }),
         );
       };
-      await start(name, registry.host, dnsServer('v1'), { HostConfig: { Binds: nodeMounts, NetworkMode: 'host' } });
+      await start(name, registry.host, dnsServer('v1'), { HostConfig: { Binds: nodeMounts, ...network } });
       await until(() =>
         lookup('images.home.test').then(
           () => true,
@@ -387,7 +442,7 @@ describeInLab('a set-up that people have', (lab) => {
         await engine.stop();
         await engine.start();
         await until(() => watching(times + 1));
-        expect(await said('The engine has made a new socket')).toBe(times);
+        expect(await said('The engine has removed its socket')).toBe(times);
       }
       const { State } = (await engine.inspect('upkeep'))!;
       expect(State.Running).toBe(true);
@@ -395,27 +450,65 @@ describeInLab('a set-up that people have', (lab) => {
   );
 
   test.each([
-    ['is killed, with a socket that is mounted read-only', 'always', 0],
-    ['is killed, and is away for ten seconds', 'on-failure', 10_000],
-  ] as const)('failure 46: the same where the engine %s (%s)', async (_, Name, awayMs) => {
+    ['is killed, with a socket that is mounted read-only', 'kill', 'always', 0],
+    ['is killed, and is away for ten seconds', 'kill', 'on-failure', 10_000],
+    ['is stopped, and is away for ten seconds', 'stop', 'on-failure', 10_000],
+    ['is stopped, and is away for ten seconds', 'stop', 'unless-stopped', 10_000],
+  ] as const)('failure 46: the same where the engine %s (%s, %s)', async (_, end, Name, awayMs) => {
     const { engine, said, watching } = await upgraded((socket) => [`${socket}:/var/run/docker.sock:ro`], Name);
-    await engine.kill();
+    await engine[end]();
     await sleep(awayMs);
     await engine.start();
     await until(() => watching(2));
-    expect(await said('The engine has made a new socket')).toBe(1);
+    expect(await said('The engine has removed its socket')).toBe(1);
     expect((await engine.inspect('upkeep'))!.State.Running).toBe(true);
   });
 
+  test.each([
+    ['is upgraded', 'stop', 0],
+    ['is upgraded, and is away for ten seconds', 'stop', 10_000],
+    ['is killed', 'kill', 0],
+  ] as const)(
+    'failure 46: with the folder of the socket mounted, Upkeep goes on as it is where the engine %s',
+    async (_, end, awayMs) => {
+      const folder = mkdtempSync(`${lab.dir}/run-`);
+      onTestFinished(() => rmSync(folder, { recursive: true }));
+      const { engine, said } = await upgraded(() => [`${folder}:/host/run:ro`], 'unless-stopped', {
+        arguments: ['--host', `unix://${folder}/docker.sock`],
+        Cmd: ['--interval', '2s', '--health-window', '500ms', '--host', 'unix:///host/run/docker.sock'],
+      });
+      const image = `${lab.registry.host}/failures/web:stable`;
+      await pushImage(lab.registry, 'failures/web', 'stable', catalogue['plain-v1']);
+      await engine.pull(image);
+      const web = await engine.run('web', image, { StopTimeout: 1 });
+      const before = (await engine.inspect('upkeep'))!;
+      await engine[end]();
+      await sleep(awayMs);
+      await engine.start();
+      await pushImage(lab.registry, 'failures/web', 'stable', catalogue['plain-v2']);
+      await until(async () => !['', undefined, web].includes((await engine.inspect('web'))?.Id));
+      const after = (await engine.inspect('upkeep'))!;
+      expect([after.Id, after.State.StartedAt]).toEqual([before.Id, before.State.StartedAt]);
+      expect(await said('The engine has removed its socket')).toBe(0);
+    },
+  );
+
   /** Upkeep on an engine of its own with live-restore, which it watches. */
-  async function upgraded(binds: (socket: string) => readonly string[], Name: string) {
-    const engine = await lab.startEngine({ name: 'upgraded', args: ['--live-restore'] });
+  async function upgraded(
+    binds: (socket: string) => readonly string[],
+    Name: string,
+    more: { readonly arguments: readonly string[]; readonly Cmd: readonly string[] } = {
+      arguments: [],
+      Cmd: ['--interval', '1h'],
+    },
+  ) {
+    const engine = await lab.startEngine({ name: 'upgraded', args: ['--live-restore', ...more.arguments] });
     onTestFinished(() => engine.remove());
     const image = `${lab.registry.host}/failures/upkeep:stable`;
     await pushImage(lab.registry, 'failures/upkeep', 'stable', upkeepImage('v1'));
     await engine.pull(image);
     await engine.run('upkeep', image, {
-      Cmd: ['run', '--interval', '1h', '--log-format', 'logfmt'],
+      Cmd: ['run', '--log-format', 'logfmt', ...more.Cmd],
       HostConfig: {
         NetworkMode: 'host',
         Binds: [...nodeMounts, ...binds(engine.socket)],
@@ -427,6 +520,64 @@ describeInLab('a set-up that people have', (lab) => {
     await until(() => watching(1));
     return { engine, said, watching };
   }
+
+  test('set-up ready, and not updated: the log of a service says why, each reason once', async () => {
+    const { engine, registry } = lab;
+    const stage = await setRealStage(lab, {
+      paused: {},
+      'removed-at-its-end': { config: { StopTimeout: 1, HostConfig: { AutoRemove: true } } },
+      watched: of({ 'upkeep.monitor-only': 'true' }),
+      young: {
+        next: { ...catalogue['plain-v2'], created: new Date(Date.now() - 3_590_000).toISOString() },
+        ...of({ 'upkeep.cooldown-delay': '7d' }),
+      },
+      misspelt: of({ 'upkeep.policy': 'majorr' }),
+      web: {},
+    });
+    await engine.call('POST', '/containers/paused/pause');
+    onTestFinished(async () => void (await engine.call('POST', '/containers/paused/unpause')));
+    const image = `${registry.host}/failures/upkeep:stable`;
+    await pushImage(registry, 'failures/upkeep', 'stable', upkeepImage('v1'));
+    await engine.pull(image);
+    await pushImage(registry, 'failures/upkeep', 'stable', upkeepImage('v2'));
+    await engine.run('upkeep', image, {
+      Cmd: ['run', '--interval', '2s', '--health-window', '500ms', '--log-format', 'logfmt'],
+      HostConfig: {
+        NetworkMode: 'host',
+        PidMode: 'host',
+        Binds: [...nodeMounts, `${engine.socket}:/var/run/docker.sock`],
+      },
+    });
+    const linesOf = async (pattern: RegExp) =>
+      (await logOf(engine, 'upkeep')).split('\n').filter((line) => pattern.test(line));
+    const why = (name: string) =>
+      linesOf(new RegExp(`event=(?:container_checked|update_skipped) .*container=${name} `));
+    const runs = async (count: number) => {
+      const since = (await linesOf(/event=scan_completed/)).length;
+      await until(async () => (await linesOf(/event=scan_completed/)).length >= since + count);
+    };
+    await runs(3);
+    const reasons = {
+      paused: 'is paused',
+      'removed-at-its-end': '--rm',
+      watched: 'monitored only',
+      young: 'too young',
+      misspelt: 'Cannot read the label policy',
+      upkeep: 'which is not the main process of the container',
+    };
+    for (const [name, reason] of Object.entries(reasons))
+      expect([name, await why(name)]).toEqual([name, [expect.stringContaining(reason)]]);
+    expect(await stage.isReplaced('web')).toBe(true);
+
+    // The reason ends, and comes back.
+    await engine.call('POST', '/containers/paused/unpause');
+    await until(async () => (await linesOf(/"paused: .*event=update_completed/)).length > 0);
+    await engine.call('POST', '/containers/paused/pause');
+    await pushImage(registry, 'failures/paused', 'stable', catalogue['plain-v1']);
+    await runs(3);
+    expect((await why('paused')).filter((line) => line.includes('is paused'))).toHaveLength(2);
+    expect(await why('watched')).toHaveLength(1);
+  });
 
   test('failure 41: one that shares the network of another container holds that one too', async () => {
     const NetworkMode = 'container:vpn';

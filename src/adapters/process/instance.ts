@@ -172,9 +172,10 @@ export function watchMountedSockets(
       for (const path of paths) {
         if (!(await isDead(path))) continue;
         log.error(
-          `The engine has made a new socket, and the one that is mounted at ${path} is dead: Upkeep ends, so that the restart policy of its container mounts the new one`,
+          `The engine has removed its socket that is mounted at ${path}: Upkeep ends in ${leaveMs / 1000}s, so that the restart policy of its container mounts the new one`,
           { remedy: 'Mount the folder of the socket instead: docs/installing.md' },
         );
+        await clock.sleep(leaveMs, closing.signal);
         return lost.abort();
       }
     }
@@ -186,6 +187,9 @@ export function watchMountedSockets(
 
 /** A look costs one call of the kernel. */
 const lookMs = 5_000;
+
+/** An engine that is back within this time still reads the line. It loses those of a container that has ended meanwhile. */
+const leaveMs = 15_000;
 
 /**
  * Whether the file has been removed and nobody listens at it any more. An engine whose file someone has removed still

@@ -159,6 +159,8 @@ function* findByVersion({ current, tags }: TagQuestion, widest: VersionKind): St
     if (highest === undefined || compare(version, highest) < 0) refused.set(refusal, version);
   };
   const counts: VersionTag[] = [];
+  /** Tags that the repository also has as unstable: Tailscale's `unstable-v1.73.50` and `v1.73.50` are one image. */
+  const unstable = new Set<string>();
   let hasReleases = false;
   const parse = (tag: string): VersionTag | undefined => {
     if (!tag.startsWith(own.prefix) || tag === current) return undefined;
@@ -168,6 +170,7 @@ function* findByVersion({ current, tags }: TagQuestion, widest: VersionKind): St
   let steps = 0;
   for (const tag of tags.split('\n')) {
     if ((steps += 1) % tagsPerYield === 0) yield;
+    if (tag.startsWith(unstablePrefix)) unstable.add(tag.slice(unstablePrefix.length));
     const version = parse(tag);
     if (version === undefined) continue;
     if (version.suffix.shape === own.suffix.shape && isComparable(own, version)) {
@@ -180,10 +183,11 @@ function* findByVersion({ current, tags }: TagQuestion, widest: VersionKind): St
     else if (judged !== 'lower') refuse(version, judged);
   }
   const isCount = readCounts(own, counts);
+  const isUnstable = ({ tag }: VersionTag) => unstable.has(tag) && !unstable.has(current);
   const taken: VersionTag[] = [];
   for (const version of [...higher.values(), ...early.values()]) {
     if ((steps += 1) % tagsPerYield === 0) yield;
-    if (hasReleases && early.has(version.tag)) refuse(version, 'pre-release');
+    if (isUnstable(version) || (hasReleases && early.has(version.tag))) refuse(version, 'pre-release');
     else if (isCount(version)) taken.push(version);
     else refuse(version, 'number');
   }
@@ -193,7 +197,7 @@ function* findByVersion({ current, tags }: TagQuestion, widest: VersionKind): St
     compare,
     read(tag) {
       const version = parse(tag);
-      if (version === undefined) return undefined;
+      if (version === undefined || isUnstable(version)) return undefined;
       const judged = judge(own, version, widest);
       const isEarly = judged === 'pre-release' && isOfOneStage(own, version) && !hasReleases;
       return (judged === 'higher' || isEarly) && isCount(version) ? version : undefined;
@@ -201,6 +205,8 @@ function* findByVersion({ current, tags }: TagQuestion, widest: VersionKind): St
     because: describeRefused(own, refused, widest),
   };
 }
+
+const unstablePrefix = 'unstable-';
 
 /**
  * Whether another higher tag has the same numbers up to the first one that the current tag does not share: 20.04.1 and

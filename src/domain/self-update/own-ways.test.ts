@@ -395,6 +395,57 @@ describe('ownWays()', () => {
 
   const local: EngineRoute = { kind: 'socket', path: '/var/run/docker.sock' };
 
+  test.each<readonly [what: string, cast: Cast, settings: Readonly<Record<string, object>>, ways: readonly string[]]>([
+    [
+      'a tunnel behind a TLS terminator, known by its image',
+      { tls: entrance(inner(2)), far: { image: 'jnovack/autossh', ...reach({ networks: [inner(3)] }) }, web },
+      { tls: { Env: ['BACKEND=far:9000'] } },
+      ['tls', 'far'],
+    ],
+    [
+      'two hops, the last with the address of an engine',
+      {
+        tls: entrance(inner(2)),
+        relay: reach({ networks: [inner(3), inner(2, 'deep')] }),
+        last: reach({ networks: [inner(3, 'deep')] }),
+        app: reach({ networks: [inner(4)] }),
+      },
+      {
+        tls: { Cmd: ['TCP:relay:9000'] },
+        relay: { Env: ['TARGET=last:9001'] },
+        last: { Cmd: ['TCP:nas.lan:2376'] },
+      },
+      ['tls', 'relay', 'last'],
+    ],
+    [
+      'a hop that opens the port of an engine',
+      { tls: entrance(inner(2)), gate: reach({ ports: [{ ...published(0), port: 2375 }], networks: [inner(3)] }) },
+      { tls: { Env: ['BACKEND=172.20.0.3:2375'] } },
+      ['tls', 'gate'],
+    ],
+    [
+      'a reverse proxy whose applications are none',
+      { tls: entrance(inner(2)), app: reach({ networks: [inner(3)] }), chat: reach({ networks: [inner(4)] }) },
+      { tls: { Env: ['BACKEND=nas.lan:2376', 'APPS=app:8080,chat:3000'] } },
+      ['tls'],
+    ],
+    [
+      'the socket proxy of this engine, which has the port of the other one',
+      {
+        tls: entrance(inner(2)),
+        proxy: { ...reach({ ports: [published(2375)], networks: [inner(3)], mounts: [socket] }) },
+      },
+      { tls: { Env: ['BACKEND=192.168.1.9:2375', 'DOCKER_HOST=tcp://proxy:2375'] } },
+      ['tls'],
+    ],
+  ])('the hops to another engine: %s', (_, cast, settings, ways) => {
+    const containers = Object.entries(cast).map(([name, parts]) => containerSummary(name, parts));
+    const others = [{ engine: 'nas', route: tcp('localhost', 2376, '127.0.0.1') }];
+    const found = foundWith({ containers, ownId: undefined, routes: { own: local, others } }, settings);
+    expect(containers.flatMap(({ id, name }) => (found.has(id) ? [name] : []))).toEqual(ways);
+    for (const way of found.values()) expect(way.reason).toContain('to the engine "nas"');
+  });
+
   test.each<readonly [what: string, cast: Cast, own: EngineRoute, other: EngineRoute, ways: readonly string[]]>([
     [
       'a tunnel here to another engine, beside us',

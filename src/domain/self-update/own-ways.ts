@@ -42,9 +42,7 @@ export function ownWays({ containers: listed, ownId, routes, inspected = new Map
   const others = containers.filter(({ id, status }) => id !== ownId && isAlive(status));
   const own = containers.find(({ id }) => id === ownId);
   const seen = { others, own, inspected };
-  // Another engine's network cannot be told from here, unless we are on this engine's host ourselves.
-  const isHere = own !== undefined || (ownId === undefined && isOnThisHost(routes.own));
-  for (const { engine, route } of isHere ? routes.others : [])
+  for (const { engine, route } of routesFromHere(routes, own, ownId))
     for (const { id } of carriersOf(route, { ...seen, isOwnEngine: false }))
       ways.set(id, { reason: `carries the connection of Upkeep to the engine ${quoted(engine)}`, byHand: '' });
   const carriers = carriersOf(routes.own, { ...seen, isOwnEngine: true });
@@ -57,6 +55,15 @@ export function ownWays({ containers: listed, ownId, routes, inspected = new Map
       ),
     });
   return ways;
+}
+
+/** Another engine's network cannot be told from here, unless we are on this engine's host ourselves. */
+function routesFromHere(
+  routes: OwnRoutes,
+  own: ContainerSummary | undefined,
+  ownId: string | undefined,
+): OwnRoutes['others'] {
+  return own !== undefined || (ownId === undefined && isOnThisHost(routes.own)) ? routes.others : [];
 }
 
 /** A helper is made of our own container, with the socket of a carrier. */
@@ -72,15 +79,23 @@ function helpFor(
 /**
  * Ids of the containers that must be inspected to find the ways: the list shows no ports of a container in the network
  * of the host, and Podman's not even that it is there, or no mounts at all. Nor does a list show what an entrance without
- * the socket passes connections on to. Empty where this process uses the engine's own socket.
+ * the socket passes connections on to. Empty where this process uses the engines' own sockets.
  */
 export function doubtfulWays({ containers, ownId, routes }: Omit<OwnWayFacts, 'inspected'>): readonly string[] {
   if (routes === undefined) return [];
-  const { own: route } = routes;
+  const own = containers.find(({ id }) => id === ownId);
+  const others = containers.filter(({ id, status }) => id !== ownId && isAlive(status));
+  const seen: Seen = { others, own, isOwnEngine: false, inspected: new Map() };
+  const elsewhere = routesFromHere(routes, own, ownId).flatMap(({ route }) =>
+    route.kind === 'socket' ? [] : idsOf(connectedTo(entrancesOf(route, seen), others)),
+  );
+  return [...new Set([...doubtfulHere(routes.own, containers, { ...seen, isOwnEngine: true }), ...elsewhere])];
+}
+
+function doubtfulHere(route: EngineRoute, containers: readonly ContainerSummary[], seen: Seen): readonly string[] {
+  const { others, own } = seen;
   const alive = containers.filter(({ status }) => isAlive(status));
   const showsMounts = containers.some(({ reach }) => (reach?.mounts.length ?? 0) > 0);
-  const own = containers.find(({ id }) => id === ownId);
-  const others = alive.filter(({ id }) => id !== ownId);
   if (route.kind === 'socket') {
     if (usualSocket.test(route.path)) return [];
     if (!showsMounts) return alive.map(({ id }) => id);
@@ -94,8 +109,8 @@ export function doubtfulWays({ containers, ownId, routes }: Omit<OwnWayFacts, 'i
           ),
         );
   }
-  const entrances = entrancesOf(route, { others, own, isOwnEngine: true, inspected: new Map() });
-  const hosts = alive.filter((one) => (one.id !== ownId && isInHostNetwork(one)) || hasUnknownNetwork(one));
+  const entrances = entrancesOf(route, seen);
+  const hosts = alive.filter((one) => (one !== own && isInHostNetwork(one)) || hasUnknownNetwork(one));
   if (showsMounts) {
     if (entrances.every(isInHostNetwork)) return idsOf(hosts);
     return entrances.some((one) => holdsEngineSocket(one, others)) ? [] : idsOf(connectedTo(entrances, others));
@@ -139,7 +154,7 @@ type Seen = {
 function carriersOf(route: EngineRoute, seen: Seen): readonly ContainerSummary[] {
   if (route.kind === 'socket') return seen.isOwnEngine ? withHopsBehind(socketEntrances(route.path, seen), seen) : [];
   const entrances = entrancesOf(route, seen);
-  return seen.isOwnEngine ? withHopsBehind(entrances, seen) : entrances;
+  return seen.isOwnEngine ? withHopsBehind(entrances, seen) : withHopsToElsewhere(entrances, seen);
 }
 
 /**
@@ -149,16 +164,42 @@ function carriersOf(route: EngineRoute, seen: Seen): readonly ContainerSummary[]
 function withHopsBehind(entrances: readonly ContainerSummary[], seen: Seen): readonly ContainerSummary[] {
   const holds = (one: ContainerSummary) => holdsEngineSocket(one, seen.others);
   if (entrances.length === 0 || entrances.some(holds)) return entrances;
+  const leading = hopsTo(holds, entrances, (one) => (holds(one) ? [] : hopsOf(one, seen)));
+  return [...new Set([...entrances, ...(leading.size > 0 ? leading : nearestHolders(entrances, seen))])];
+}
+
+/**
+ * An entrance to another engine may also pass connections on to others here, such as a tunnel. A reverse proxy names its
+ * applications in the same way, so the last one must look like a way to an engine. The socket of this engine is none.
+ */
+function withHopsToElsewhere(entrances: readonly ContainerSummary[], seen: Seen): readonly ContainerSummary[] {
+  const hops = (one: ContainerSummary) => hopsOf(one, seen).filter((next) => !holdsEngineSocket(next, seen.others));
+  const leadsToEngine = (one: ContainerSummary) =>
+    /ssh|tunnel/i.test(`${one.name} ${one.image}`) ||
+    one.reach?.ports.some(({ port }) => port === 2375 || port === 2376) === true ||
+    wordsOf(seen.inspected.get(one.id)?.settings.Config).some((word) => engineAddress.test(word));
+  return [...new Set([...entrances, ...hopsTo(leadsToEngine, entrances, hops)])];
+}
+
+const engineAddress = /(?<!\d)237[56](?!\d)|(?:docker|podman)\.sock|^ssh:/;
+
+/** The containers from the entrances to those that are an end, over as many hops as there are. */
+function hopsTo(
+  isEnd: (one: ContainerSummary) => boolean,
+  entrances: readonly ContainerSummary[],
+  hopsFrom: (one: ContainerSummary) => readonly ContainerSummary[],
+): ReadonlySet<ContainerSummary> {
   const hops = new Map<ContainerSummary, readonly ContainerSummary[]>();
   const reached = new Set(entrances);
   // A Set may grow during iteration; added containers are visited too.
   for (const one of reached) {
-    hops.set(one, holds(one) ? [] : hopsOf(one, seen));
-    for (const next of hops.get(one) ?? []) reached.add(next);
+    const next = hopsFrom(one);
+    hops.set(one, next);
+    for (const each of next) reached.add(each);
   }
-  const leading = new Set([...reached].filter(holds));
+  const leading = new Set([...reached].filter(isEnd));
   for (const next of leading) for (const [one, of] of hops) if (of.includes(next)) leading.add(one);
-  return [...new Set([...entrances, ...(leading.size > 0 ? leading : nearestHolders(entrances, seen))])];
+  return leading;
 }
 
 /** The containers that one passes connections on to, by its settings: a name, an address, a port of the host, a socket. */

@@ -1,6 +1,6 @@
 import { composeNote } from '../../../domain/compose/compose-state.ts';
 import { words } from '../../../domain/text/words.ts';
-import { shownName } from '../../../domain/run/session.ts';
+import { fleetKeyOf, shownName } from '../../../domain/run/session.ts';
 import type { Application } from '../../../application/application.ts';
 import type { Settings } from '../../../config/read/process-settings.ts';
 import { shortDigest } from '../../../domain/image/image-reference.ts';
@@ -44,21 +44,31 @@ export function logEvents(
   { failedChecks }: Pick<Settings['log'], 'failedChecks'>,
 ): () => void {
   const saySkipped = createSkippedLines(log);
+  const isNewReason = createNewReasons();
   return application.subscribe((event) => {
     saySkipped(event);
     const announcement = describeEvent(event);
     if (announcement === undefined) return;
-    const isFailedCheck = event.kind === 'container_checked' && announcement.level === 'warn';
-    log[isFailedCheck ? failedChecks : announcement.level](announcement.message, announcement.fields);
+    log[levelInLog(event, announcement.level)](announcement.message, announcement.fields);
   });
+
+  /** That a container is held back, or could not be checked, for the reason of the previous run is no news. */
+  function levelInLog(event: ServiceEvent, level: Level): Level {
+    if (event.kind !== 'container_checked') return level;
+    const { container: name, entryKind: kind, engine, status, reason } = event;
+    const isLeft = status === 'held' || status === 'unknown';
+    const isNew = isNewReason(fleetKeyOf(engine, { name, kind }), isLeft && reason);
+    if (isLeft && !isNew) return 'debug';
+    return level === 'warn' ? failedChecks : level;
+  }
 }
 
 /**
- * Logs why a run did not update a container with a ready update, such as a paused one. Only the end of a run has these
- * reasons. Each is logged once, until it changes.
+ * Logs why a run did not update a container with a ready update, if only the end of a run has the reason, such as a
+ * forbidden call. Each is logged once, until it changes.
  */
 function createSkippedLines(log: Pick<Log, 'info'>): (event: ServiceEvent) => void {
-  const told = new Map<string, string>();
+  const isNewSkip = createNewReasons();
   /** Containers of the present run whose event has the same reason. */
   const said = new Set<string>();
   return (event) => {
@@ -68,21 +78,39 @@ function createSkippedLines(log: Pick<Log, 'info'>): (event: ServiceEvent) => vo
     if (event.kind !== 'scan_completed') return;
     for (const { name: bare, engine, outcome, reason, ...one } of event.session?.containers ?? []) {
       const name = shownName({ name: bare, engine });
-      const isSkipped = (outcome === 'skipped' || outcome === 'deferred') && reason !== '';
-      if (!isSkipped) told.delete(name);
-      else if (told.get(name) !== reason && !said.has(`${bare} ${reason}`)) {
-        if (told.size >= maxTold) told.clear();
-        told.set(name, reason);
-        const what = printable(
-          `${name}: ${withReason(runWording[wordOf({ outcome, ...one })].text, reason)}`,
-          maxMessage,
-        );
-        log.info(what, { event: 'update_skipped', container: bare, ...(engine !== undefined && { engine }), reason });
-      }
+      const isSkipped = (outcome === 'skipped' || outcome === 'deferred') && !said.has(`${bare} ${reason}`);
+      if (!isNewSkip(name, isSkipped && reason)) continue;
+      const what = printable(
+        `${name}: ${withReason(runWording[wordOf({ outcome, ...one })].text, reason)}`,
+        maxMessage,
+      );
+      log.info(what, { event: 'update_skipped', container: bare, ...(engine !== undefined && { engine }), reason });
     }
     said.clear();
   };
 }
+
+/**
+ * Tells whether a container has another reason than at the last call for its name. False or an empty text ends a reason,
+ * so that it is new when it comes back.
+ */
+function createNewReasons(): (name: string, reason: string | false) => boolean {
+  const told = new Map<string, string>();
+  return (name, reason) => {
+    if (reason === false || reason === '') {
+      told.delete(name);
+      return false;
+    }
+    // The age of an image, or the time that a test has run, is another one in each run.
+    const lasting = reason.replace(durations, '');
+    if (told.get(name) === lasting) return false;
+    if (told.size >= maxTold) told.clear();
+    told.set(name, lasting);
+    return true;
+  };
+}
+
+const durations = /\b(?:\d+(?:\.\d+)?(?:ms|[dhms]))+\b|\b\d+ of \d+ minutes?\b/g;
 
 /** More containers than an engine has. Above it, reasons are logged again. */
 const maxTold = 5000;
