@@ -63,6 +63,8 @@ function judge(command: string, environment: Environment): string | undefined {
       if (args[0] === 'exec')
         return words[3] === 'upkeep' ? refusalOf(words.slice(4), {}) : `docker exec ${args.join(' ')}`;
       return args[0] === 'run' && atUpkeep > 0 ? refusalOf(words.slice(atUpkeep + 1), {}) : undefined;
+    case 'systemd-run':
+      return refusalOf(words.slice(atUpkeep + 1), environment);
     case 'npm':
       return judgeNpm(args);
     case 'npx':

@@ -16,9 +16,9 @@ const introduction = `# Notifications
 
 Upkeep sends messages to targets. A target is a URL, in the form that Shoutrrr and Watchtower use: find yours under [services](#services), and try it:
 
-    upkeep notify test --notification-url discord://tkn-A1b2C3d4E5f6_G7@123456789012345678
+    upkeep notify test --notification-url 'discord://tkn-A1b2C3d4E5f6_G7@123456789012345678'
 
-In \`compose.yaml\`, set \`UPKEEP_NOTIFICATION_URL\` under \`environment\`, run \`docker compose up --detach\` to apply it, then \`docker exec upkeep upkeep notify test\`. The test shows the answers of the services, \`upkeep notify preview\` the messages of a simulated run, \`upkeep notify list\` the targets and waiting messages.
+The single quotes matter to the shell if the URL contains \`&\`, \`?\` or \`$\`. In \`compose.yaml\`, set \`UPKEEP_NOTIFICATION_URL\` under \`environment\`, run \`docker compose up --detach\` to apply it, then \`docker exec upkeep upkeep notify test\`. The test shows the answers of the services, \`upkeep notify preview\` the messages of a simulated run, \`upkeep notify list\` the targets and waiting messages.
 
 ## When messages are sent
 
@@ -34,7 +34,7 @@ Your own wording: [templates](notification-templates.md). All options: [configur
 
 - Separate several targets by spaces or commas, or repeat the option. To keep secrets out of the environment, give the path of a file with one target a line; a line that begins with \`#\` is a comment.
 - \`ops=discord://…\` names a target. The default name is the service: \`discord\`, \`discord-2\`.
-- In user names, passwords and tokens write \`/\` as \`%2F\`, \`#\` as \`%23\`, \`?\` as \`%3F\`, \`%\` as \`%25\`, a space as \`%20\`. After the \`?\`, write a comma in front of a URL as \`%2C\`, and a plus sign as \`%2B\`, because \`+\` means a space.
+- In user names, passwords and tokens write \`/\` as \`%2F\`, \`#\` as \`%23\`, \`?\` as \`%3F\`, \`%\` as \`%25\`, a space as \`%20\`. After the \`?\`, write a comma in front of a URL as \`%2C\`, and a plus sign as \`%2B\`, because \`+\` means a space. In compose files, write \`$\` as \`$$\`.
 - Keys, the names before \`=\` in the query, may be in any case. An unknown key or an invalid value causes a warning; only an error in a recipient, a login or the encryption makes the URL invalid.
 - Below, a value in parentheses is the default, and a key after "also" does what its name says: \`title\` sets the title or first line, \`disabletls=yes\` uses plain http; \`skiptlsverify=yes\`, \`insecureskipverify=yes\` and \`disabletlsverification=yes\` accept any certificate. Give a picture or an icon as its address. Colours: \`ffc441\`, \`0xffc441\`, \`%23ffc441\`, \`good\`, \`warning\`, \`danger\`, or a CSS name such as \`red\`.
 - Webhook addresses (\`https://…\`) of Discord, Slack, Teams and Google Chat work unchanged; any other \`https://\` address gets the plain text.

@@ -36,7 +36,7 @@ function introduction(): string {
 
 <!-- Written by scripts/docs.mjs from src/config/table/ and src/domain/settings/table/: change it there. -->
 
-Set an option as a flag or as a variable: \`--scope nas\` is \`UPKEEP_SCOPE=nas\`, or \`WATCHTOWER_SCOPE=nas\` as in Watchtower. In \`compose.yaml\`, write variables under \`environment\`. A flag overrides a variable, \`UPKEEP_*\` overrides \`WATCHTOWER_*\`, and an empty variable does not count.
+Set an option as a flag or as a variable: \`--scope nas\` is \`UPKEEP_SCOPE=nas\`, or \`WATCHTOWER_SCOPE=nas\` as in Watchtower. In \`compose.yaml\`, write variables under \`environment\`; anywhere in it, write \`$\` as \`$$\`. A flag overrides a variable, \`UPKEEP_*\` overrides \`WATCHTOWER_*\`, and an empty variable does not count.
 
 Lines below read like this: \`-t, --stop-timeout DURATION\` \`UPKEEP_TIMEOUT\` (30s). The flag comes first, then the variable if it is not the flag in capitals, then the default in parentheses. Without a default, an option is off or empty. If a line ends with a command in parentheses, only that command has the option.
 
