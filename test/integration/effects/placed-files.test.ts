@@ -8,6 +8,7 @@ import { isPodman } from '../../lab/engine/podman.ts';
 import { createFaultProxy } from '../../lab/proxy/fault-proxy.ts';
 import { skipBecause } from '../../lab/skip-because.ts';
 import { catalogue, webServer } from '../../lab/registry/catalogue.ts';
+import { runUpkeep } from '../../support/scene/run-upkeep.ts';
 import { upkeepScene } from '../../support/scene/upkeep-scene.ts';
 import { effectsScene, idsOf } from './scene.ts';
 
@@ -200,6 +201,7 @@ secrets: {s1: {environment: SHOP_SECRET}}
     ['one of today in the place of one of the image', '/etc/app/app.conf', Date.now() / 1000 - 7200, {}, shipping],
     ['one whose owner the program changes', '/etc/app/app.conf', lastYear, {}, owning],
     ['one beside those of the image', '/etc/app/extra.conf', lastYear, {}, owning],
+    ['one through a link of a folder', '/var/run/app.conf', lastYear, { User: '1000:1000' }, shipping],
   ])('set-up files that "docker cp" wrote: %s', async (_, target, seconds, config, spec) => {
     await copied(target, seconds, config, spec('v1'));
     const before = await filesOf('cp', [target]);
@@ -210,6 +212,75 @@ secrets: {s1: {environment: SHOP_SECRET}}
       expect(await filesOf('cp', [target])).toEqual(before);
       expect((await filesOf('cp', ['/etc/app/mime.types']))['/etc/app/mime.types']).toContain(`types of ${version}`);
     }
+  });
+
+  /** Two services of one image with files in the place of those of the image, behind a link, and as another user. */
+  async function pair(more = '') {
+    await push('pair', shipping('v1'));
+    const file = join(folder, 'compose.yaml');
+    const service = `
+    image: ${image('pair')}
+    stop_grace_period: 1s
+    user: "1000:1000"
+    configs:
+      - {source: c1, target: /etc/app/app.conf, mode: 0444}
+      - {source: c1, target: /var/run/linked.conf}
+    secrets: [{source: s1, target: /etc/app/token}]${more}`;
+    const text = `services:
+  one:${service}
+    deploy: {replicas: 2}
+  two:${service}
+    depends_on: [one]
+configs: {c1: {content: "hello\n"}}
+secrets: {s1: {environment: PAIR_SECRET}}
+`;
+    writeFileSync(file, text);
+    writeFileSync(join(folder, '.env'), 'PAIR_SECRET=hunter3\n');
+    const compose = (...words: string[]) =>
+      docker('compose', '--progress', 'plain', '--project-name', 'pair', '-f', file, ...words);
+    await compose('up', '-d', '--pull', 'always');
+    return compose;
+  }
+  const pairFiles = ['/etc/app/app.conf', '/var/run/linked.conf', '/etc/app/token'];
+
+  test.each([
+    ['in groups and replicas, as an ordinary user', '', []],
+    ['where the new one starts first', '\n    labels: [upkeep.start-first=true]', []],
+    ['with fresh anonymous volumes, one by one', '', ['--remove-volumes', '--rolling-restart']],
+  ])(
+    'set-up files that compose wrote: in the place of those of the image, %s',
+    { timeout: 300_000 },
+    async (_, more, flags) => {
+      const compose = await pair(more);
+      const all = ['pair-one-1', 'pair-one-2', 'pair-two-1'];
+      const seen = () => Promise.all(all.map((name) => filesOf(name, pairFiles)));
+      const before = await seen();
+      expect(before[0]!['/etc/app/token']).toContain('hunter3');
+      for (const version of ['v2', 'v3']) {
+        const pushed = await push('pair', shipping(version));
+        const { outcomes, run } = await upkeep.update(...flags);
+        for (const name of all) {
+          expect(outcomes[name], run.stderr).toMatchObject({ outcome: 'updated', reason: '' });
+          expect(idsOf(pushed)).toContain((await inspect(name)).Image);
+        }
+        expect(await seen()).toEqual(before);
+        await compose('up', '-d');
+        expect(await seen()).toEqual(before);
+      }
+    },
+  );
+
+  test.each(['0', '1h'])('set-up files that compose wrote: also after a rollback, with --keep-old %s', async (keep) => {
+    await pair();
+    const before = await filesOf('pair-two-1', pairFiles);
+    await push('pair', shipping('v2'));
+    expect((await upkeep.update('--keep-old', keep)).outcomes['pair-two-1']).toMatchObject({ outcome: 'updated' });
+    const { code, stderr } = await runUpkeep(['rollback', 'pair-two-1', '--health-window', '1s'], {
+      socket: engine.socket,
+    });
+    expect(code, stderr).toBe(0);
+    expect((await inspect('pair-two-1')).State.Running).toBe(true);
+    expect(await filesOf('pair-two-1', pairFiles)).toEqual(before);
   });
 
   test('set-up files that "docker cp" wrote: with --rm, they are in the copy of the old container too', async () => {
