@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import { describeState } from '../src/interfaces/dashboard/state/display/describe-state.ts';
 import { waiting } from '../src/interfaces/dashboard/state/containers/container-store.ts';
 import { readDetails } from '../src/interfaces/dashboard/state/documents/container.ts';
-import { outcomeDisplay } from '../src/interfaces/dashboard/view/parts/outcome.ts';
 import { outcomeWording, sayResult, statusWording, unfinishedWording } from '../src/interfaces/cli/context/wording.ts';
 import { holdFields, outcomeFields } from '../src/interfaces/http/replies/schemas.ts';
 import { heldBecause, type Hold } from '../src/domain/decision/decisions.ts';
@@ -67,11 +66,13 @@ test.each<Hold>(heldBecause)('a version that is held because of %s is told by it
   expect(statusWording.held.text).toBe(words.verdict.held);
 });
 
-test.each(outcomeKinds)('the outcome %s has one word on page and terminal', (outcome) => {
-  expect([outcomeDisplay[outcome][2].toLowerCase(), outcomeWording[outcome].text]).toEqual([
+test.each(outcomeKinds)('the outcome %s has one word, with and without versions', (outcome) => {
+  expect([words.result(outcome, {}), outcomeWording[outcome].text]).toEqual([
     words.outcome[outcome],
     words.outcome[outcome],
   ]);
+  const versions = { from: '1', to: '2' };
+  expect(sayResult({ outcome, ...versions }).text).toBe(words.result(outcome, versions));
 });
 
 test('phases and unfinished updates have one word on page and terminal', () => {

@@ -20,22 +20,31 @@ export type NamedEngine = { readonly name: string | undefined; readonly engine: 
  * One of several engines, with its own TLS files or the shared ones. It connects with the first call. Retries of
  * unreachable engines are spread evenly over each minute, in configured order.
  */
-export function openEngine(address: EngineAddress, settings: Settings, context: Context): Promise<DockerEngine> {
+export function openEngine(
+  address: EngineAddress,
+  settings: Settings,
+  context: Context,
+  isReader: boolean,
+): Promise<DockerEngine> {
   const { engines } = settings.engine;
   return connect({ host: address.host, tls: tlsOf(address, settings.engine) }, settings, context, {
+    ...(isReader && ofReader),
     maxRetryMs: 60_000,
     retryPhase: engines.indexOf(address) / engines.length,
   });
 }
 
 /** The only engine: the configured one, else one of the usual sockets. */
-export async function openOnlyEngine(settings: Settings, context: Context): Promise<DockerEngine> {
+export async function openOnlyEngine(settings: Settings, context: Context, isReader = false): Promise<DockerEngine> {
   const { findEngineHost } = await import('../config/read/engines.ts');
   const { engine } = settings;
   const [only] = engine.engines;
   const tls = only?.tls === undefined ? engine.tls : tlsOf(only, engine);
-  return connect({ host: findEngineHost(engine), tls }, settings, context);
+  return connect({ host: findEngineHost(engine), tls }, settings, context, isReader ? ofReader : {});
 }
+
+/** A command that changes nothing has a person who waits for it. */
+const ofReader = { deadlines: { readMs: 20_000 } } as const;
 
 type Context = Pick<ProcessContext, 'clock' | 'log'>;
 
@@ -43,12 +52,18 @@ async function connect(
   { host, tls }: { readonly host: string; readonly tls: TlsFiles | undefined },
   { engine: { apiVersion }, service }: Settings,
   { clock, log }: Context,
-  retries: Pick<DockerEngineOptions, 'maxRetryMs' | 'retryPhase'> = {},
+  limits: Pick<DockerEngineOptions, 'deadlines' | 'maxRetryMs' | 'retryPhase'>,
 ): Promise<DockerEngine> {
   const { createDockerEngine } = await import('../adapters/docker/engine.ts');
   const { sshEnvironment } = await import('../config/read/engines.ts');
-  const options = { ...defined({ apiVersion, tls }), followsServices: service.swarm, ...retries };
+  const options = { ...defined({ apiVersion, tls }), followsServices: service.swarm, ...limits };
   return createDockerEngine({ host, clock, log, sshEnvironment: sshEnvironment(), ...options });
+}
+
+/** Whether the command changes no container: a check, a list, a decision and a plan. */
+export function isReader(command: string, { request }: Settings): boolean {
+  const listsCopies = command === 'data' && (request.containers[0] ?? 'list') === 'list';
+  return command === 'check' || listsCopies || (request.dryRun && !request.verify);
 }
 
 /** The address without user, password and query, for logs and answers. */

@@ -82,8 +82,9 @@ async function openEngineAlone(
   const { clock, log, ending } = surroundings;
   const cli = await import('../interfaces/cli/cli.ts');
   const { createProber } = await import('../adapters/probe/prober.ts');
-  const { openComposeFilesOf, openNotes, openOnlyEngine, openRegistry } = await import('./open-engine.ts');
-  const engine = await openOnlyEngine(settings, surroundings);
+  const { isReader, openComposeFilesOf, openNotes, openOnlyEngine, openRegistry } = await import('./open-engine.ts');
+  const changesNothing = isReader(command, settings);
+  const engine = await openOnlyEngine(settings, surroundings, changesNothing);
   const registry = await openRegistry(settings, surroundings, async (read, signal) => read(await engine.info(signal)));
   const swarm = settings.service.swarm && { swarm: engine.swarm };
   const prober = createProber();
@@ -110,7 +111,7 @@ async function openEngineAlone(
         verificationKeys: await readKeys(settings),
       },
       settings.service,
-      { ...settings.state, endsDecisions: command === 'run', isReader: isReader(command, settings) },
+      { ...settings.state, endsDecisions: command === 'run', isReader: changesNothing },
       {
         tellsStartTimes: command === 'run' && settings.http.groups.includes('containers'),
         isService,
@@ -123,11 +124,6 @@ async function openEngineAlone(
       await Promise.all([engine.close(), registry.close(), notes.close()]);
     },
   };
-}
-
-/** A check, a list, a decision and a plan change no container. */
-function isReader(command: keyof typeof changeCommands, { request }: Settings): boolean {
-  return command === 'check' || (request.dryRun && !request.verify);
 }
 
 /** Opens the demo's engine in memory. Only this function opens it, so no real command can use it by accident. */

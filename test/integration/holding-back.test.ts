@@ -53,7 +53,7 @@ describeInLab('a newer version that is held back', (lab) => {
     await stale('asked', labelled({ 'upkeep.approve': 'true' }));
     const first = await update('--approve', 'true');
     expect(first).toMatchObject({ web: { outcome: 'skipped' }, free: { outcome: 'updated' } });
-    expect(first['web']?.reason).toBe('Waits for approval; release it with upkeep approve web');
+    expect(first['web']?.reason).toBe('Waits for your approval; release it with upkeep approve web');
     expect(await update('asked')).toMatchObject({ asked: { outcome: 'skipped' } });
     expect((await inspect('web')).Id).toBe(Id);
     expect(await decide('approve', 'web', 'asked')).toMatchObject({

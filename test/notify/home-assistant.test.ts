@@ -37,7 +37,7 @@ const web: ContainerEntity = {
   isOutdated: true,
   releaseUrl: 'https://example.com/notes',
   pictureUrl: 'https://example.com/nginx.png',
-  summary: 'Waits for approval',
+  summary: 'Waits for your approval',
   isUpdating: false,
   attributes: { image: 'nginx:1.27', state: 'running' },
 };
@@ -168,7 +168,7 @@ describe('Home Assistant', () => {
       latest_version: '1.27.4',
       title: 'nginx',
       release_url: 'https://example.com/notes',
-      release_summary: 'Waits for approval',
+      release_summary: 'Waits for your approval',
       in_progress: false,
       update_percentage: null,
     });

@@ -13,7 +13,7 @@ describeInSwarm('labels that restrain the updates of services', {}, (swarm) => {
 
   test('are followed, or hold the service, and say why', { timeout: 300_000 }, async () => {
     const held = {
-      asked: [{ 'upkeep.approve': 'true' }, 'Waits for approval'],
+      asked: [{ 'upkeep.approve': 'true' }, 'Waits for your approval'],
       unsigned: [{ 'com.centurylinklabs.watchtower.verify': 'any' }, 'not signed'],
       night: [{ 'upkeep.window': 'at night' }, 'Its window cannot be read'],
       local: [{ 'upkeep.no-pull': 'true' }, 'cannot be followed on a service'],

@@ -103,11 +103,11 @@ describe('createCheck()', () => {
     expect(report.containers.find(({ name }) => name === 'denied')).toMatchObject({
       updateAvailable: false,
       latestDigest: undefined,
-      error: 'Cannot ask the registry "private.test" about "app": access denied',
+      error: 'The registry refuses access. Cannot ask the registry "private.test" about "app": access denied',
     });
     expect(report.unwatched).toEqual([{ name: 'ignored', reason: 'is disabled by its label' }]);
     expect(events.filter(({ kind }) => kind === 'container_checked')).toHaveLength(order.length);
-    const told = 'Cannot ask the registry "private.test" about "app": access denied';
+    const told = 'The registry refuses access. Cannot ask the registry "private.test" about "app": access denied';
     expect(events).toContainEqual(expect.objectContaining({ container: 'denied', status: 'unknown', reason: told }));
     expect(events[0]).toEqual({ kind: 'containers_selected', runId: 'run', names: order });
   });
@@ -166,7 +166,7 @@ describe('createCheck()', () => {
     const { check } = checkIn(scene);
     expect((await check(everything)).containers[0]).toMatchObject({
       status: 'unknown',
-      reason: 'The tag has no image for linux/amd64',
+      reason: 'The registry has no such image for linux/amd64',
     });
   });
 

@@ -76,7 +76,7 @@ describe('approval', () => {
     const { application } = start(scene, { approve: { from: 'digest', breaking: false, unread: false } });
     const first = await application.update(full);
     expect(outcomes(first)).toEqual({ web: 'skipped', free: 'updated' });
-    expect(reasons(first)['web']).toBe('Waits for approval; release it with upkeep approve web');
+    expect(reasons(first)['web']).toBe('Waits for your approval; release it with upkeep approve web');
     await decide(application, 'approve', 'web');
     expect(outcomes(await application.update(full))).toEqual({ web: 'updated', free: 'fresh' });
     expect(await application.decisions.list(), 'it ends with its version').toHaveLength(1);

@@ -138,7 +138,9 @@ export function createReadiness({
         const isAnswered = await Promise.race([Promise.any(asked).then(() => true), passed(askAgainMs)]);
         if (isAnswered === true) return;
       }
-      throw new ServiceError('timeout', 'Cannot reach the engine: it does not answer');
+      throw new ServiceError('timeout', 'Cannot reach the engine: it does not answer', {
+        remedy: 'Check the load and the log of the engine',
+      });
     } catch (error) {
       throw error instanceof AggregateError ? error.errors.at(-1) : error;
     } finally {

@@ -10,7 +10,7 @@ const held = checkedContainer('web', {
   imageId: digestOf('image web'),
   status: 'held',
   hold: 'approval',
-  reason: 'Waits for approval',
+  reason: 'Waits for your approval',
   updateAvailable: true,
   latestDigest: digestOf('next'),
   candidate: 'web:2',

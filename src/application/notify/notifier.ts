@@ -394,15 +394,11 @@ function collectRuns(onEnd: (run: CollectedRun) => void): (event: ServiceEvent) 
 const maxOpen = 100;
 
 /** A check changes nothing: a newer version is reported as available. */
-function outcomeOfCheck({
-  container,
-  entryKind: kind,
-  image,
-  status,
-  reason,
-}: ServiceEvent & { kind: 'container_checked' }): ContainerOutcome[] {
+function outcomeOfCheck(event: ServiceEvent & { kind: 'container_checked' }): ContainerOutcome[] {
+  const { container: name, entryKind: kind, image, status, reason, checked } = event;
   const isNewer = status === 'stale' || status === 'held';
   if (!isNewer && status !== 'unknown') return [];
+  const why = status === 'stale' ? {} : { verdict: status, ...(checked?.hold !== undefined && { hold: checked.hold }) };
   const ids = { oldImageId: '', newImageId: '', oldDigest: '', newDigest: '' };
-  return [{ name: container, ...(kind && { kind }), image, outcome: isNewer ? 'skipped' : 'unknown', reason, ...ids }];
+  return [{ name, ...(kind && { kind }), image, outcome: isNewer ? 'skipped' : 'unknown', reason, ...why, ...ids }];
 }

@@ -1,4 +1,5 @@
 import type { Engine } from '../../domain/outside/outside.ts';
+import type { ContainerSummary } from '../../domain/container/container.ts';
 import { describe, expect, test } from 'vitest';
 import {
   createSandboxScene,
@@ -7,6 +8,8 @@ import {
 } from '../../../test/support/scene/sandbox-outside.ts';
 import { writeJournal } from '../../domain/transaction/journal.ts';
 import { defaultSettings } from '../../domain/settings/effective-settings.ts';
+import { beingRepaired, unfinishedUpdates } from '../../domain/recovery/leftovers.ts';
+import { containerSummary, idOf } from '../../../test/support/scene/builders.ts';
 import { createApplication } from '../create-application.ts';
 
 const settings = { ...defaultSettings, healthWindowMs: 1000 };
@@ -159,5 +162,48 @@ describe('no update is told of', () => {
       },
       'dead',
     );
+  });
+});
+
+describe('a container that a rollback has given its name back, and that does not run', () => {
+  const oldId = idOf('old');
+  const carrier = (status: ContainerSummary['status']) =>
+    containerSummary('web.upkeep-bad', {
+      status,
+      labels: writeJournal({
+        transaction: 't',
+        name: 'web',
+        oldId,
+        role: 'successor',
+        autoRemoves: false,
+        wasRunning: true,
+        ...{ oldImageId: '', oldDigest: '', taggedBefore: '', newImageId: '', reference: 'web:3' },
+        policy: { Name: 'no', MaximumRetryCount: 0 },
+        desiredEndState: 'running',
+        keepMs: 0,
+        owner: 'someone',
+        ownerContainer: '',
+        members: [{ name: 'web', oldId }],
+      }),
+    });
+  const told = (old: ContainerSummary['status'], owner: 'alive' | 'dead', repairs: readonly string[] = []) =>
+    unfinishedUpdates(
+      [containerSummary('web', { id: oldId, status: old }), carrier('created')],
+      { ownerState: () => owner, containerId: undefined, transactions: new Set(repairs) },
+      [],
+    );
+
+  test.each([
+    ['of an update that nobody works on', 'exited', 'dead', [], { state: 'repair pending', isDown: true }],
+    ['that another process rolls back', 'exited', 'alive', [], { state: 'in progress' }],
+    ['that is being repaired', 'exited', 'dead', ['t'], { state: 'in progress', reason: beingRepaired('web') }],
+    ['that is being repaired, and died', 'dead', 'dead', ['t'], { state: 'in progress' }],
+  ] as const)('%s is told, as a container that ran', (_, old, owner, repairs, expected) => {
+    expect(told(old, owner, repairs)).toMatchObject([{ name: 'web', container: { status: 'running' }, ...expected }]);
+  });
+
+  test('is watched as before once it runs again', () => {
+    expect(told('running', 'alive')).toEqual([]);
+    expect(told('running', 'dead', ['t'])).toEqual([]);
   });
 });

@@ -307,9 +307,9 @@ function labelled(Labels: Readonly<Record<string, string>>): Wish {
 }
 
 test.each<[string, Partial<ServiceSettings>, string]>([
-  ['upkeep.approve: true', {}, 'Waits for approval'],
-  ['com.centurylinklabs.watchtower.approve: true', {}, 'Waits for approval'],
-  ['upkeep.approve: whatever', {}, 'Waits for approval'],
+  ['upkeep.approve: true', {}, 'Waits for your approval'],
+  ['com.centurylinklabs.watchtower.approve: true', {}, 'Waits for your approval'],
+  ['upkeep.approve: whatever', {}, 'Waits for your approval'],
   ['upkeep.window: Mon 00:00-00:01', {}, 'Its window opens'],
   ['upkeep.window: at night', {}, 'Its window cannot be read'],
   ['upkeep.verify: team', {}, 'not signed by "team": no key of that name is given'],

@@ -383,7 +383,7 @@ function withoutTransaction(container: CheckedContainer, plan: UpdatePlan): Cont
     oldDigest: digest,
     newDigest: latestDigest,
     ...(status !== 'fresh' && status !== 'stale' && { verdict: status }),
-    ...(status === 'held' && hold !== undefined && { hold }),
+    ...((status === 'held' || status === 'unknown') && hold !== undefined && { hold }),
   };
 }
 

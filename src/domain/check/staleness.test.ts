@@ -15,6 +15,8 @@ import {
 } from './verdict.ts';
 import { failedVersionsOf, failedVersionTag, ageOf } from './known-versions.ts';
 import { indexImages } from '../container/lookup.ts';
+import type { Hold } from '../decision/decisions.ts';
+import { sentence, words } from '../text/words.ts';
 import { parseImageReference } from '../image/image-reference.ts';
 
 const day = 86_400_000;
@@ -358,20 +360,30 @@ describe('judgeFailure()', () => {
   const failed = (code: ErrorCode, retryAfterMs?: number) =>
     new ServiceError(code, 'Cannot resolve "app:1": no', retryAfterMs === undefined ? {} : { retryAfterMs });
 
-  test.each<readonly [ErrorCode, string]>([
+  test.each<readonly [ErrorCode, string, Hold]>([
     [
       'registry-denied',
       'The registry refuses access: the credentials are missing, wrong or expired, or there is no such image',
+      'unauthorised',
     ],
-    ['registry-not-found', 'The registry has no such image or tag'],
-    ['registry-unreachable', 'The registry cannot be reached'],
+    ['registry-not-found', 'The registry has no such image or tag', 'not-found'],
+    ['registry-unreachable', 'The registry cannot be reached', 'unreachable'],
+    ['timeout', 'The registry cannot be reached: it did not answer in time', 'unreachable'],
+    ['registry-rate-limited', 'The registry limits requests', 'rate-limited'],
+  ])('%s is unknown, never fresh, and reason and error begin with its word', (code, reason, hold) => {
+    const word = sentence(words.hold[hold]);
+    const verdict = judgeFailure(subject(), failed(code));
+    expect(verdict).toMatchObject({ status: 'unknown', hold, reason, error: `${word}. Cannot resolve "app:1": no` });
+    expect(reason.startsWith(word)).toBe(true);
+  });
+
+  test.each<readonly [ErrorCode, string]>([
     ['registry-invalid', 'The registry sent an invalid answer'],
-    ['timeout', 'The registry did not answer in time'],
-    ['registry-rate-limited', 'The registry limits requests'],
     ['engine-refused', 'The check failed'],
-  ])('%s is unknown, never fresh', (code, reason) => {
+  ])('%s is unknown for another reason', (code, reason) => {
     expect(judgeFailure(subject(), failed(code))).toMatchObject({
       status: 'unknown',
+      hold: 'other',
       reason,
       error: 'Cannot resolve "app:1": no',
       digest: digestOf('index 1'),
@@ -386,7 +398,7 @@ describe('judgeFailure()', () => {
 
   test('nothing for the platform is told from no such tag', () => {
     const { reason } = judgeFailure(subject(), failed('registry-not-found'), amd64);
-    expect(reason).toBe('The tag has no image for linux/amd64');
+    expect(reason).toBe('The registry has no such image for linux/amd64');
   });
 
   test('a bug is not shown in the reason', () => {

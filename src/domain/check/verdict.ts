@@ -19,6 +19,7 @@ import { runsOn, formatPlatform, type Platform } from '../image/platform.ts';
 import { formatDuration, printTime } from '../text/duration.ts';
 import { quoted } from '../text/printable.ts';
 import { describeWithRemedy, ServiceError, type ErrorCode } from '../text/errors.ts';
+import { sentence, words } from '../text/words.ts';
 
 /**
  * `fresh`: it runs the newest version. `stale`: a newer version may be applied. `held`: a newer version exists, but a
@@ -422,16 +423,21 @@ export function seenSince(subject: CheckSubject, seen: readonly Sighting[]): rea
   return own === -1 ? undefined : seen.slice(own + 1);
 }
 
-/** The verdict on a failed request. `platform` is given if the request was for a platform's content. */
+/**
+ * The verdict on a failed request. `platform` is given if the request was for a platform's content. Its reason and its
+ * error begin with the word of the hold.
+ */
 export function judgeFailure(
   subject: Pick<CheckSubject, 'image'> & Partial<CheckSubject>,
   error: unknown,
   platform?: Platform,
 ): Verdict {
   const known = error instanceof ServiceError ? error : undefined;
+  const hold = holdOfFailure(known?.code);
+  const told = hold === 'other' ? '' : `${sentence(words.hold[hold])}. `;
   return {
-    ...unknownVerdict(explain(error, platform) + waitOf(error), subject, describeWithRemedy(error)),
-    hold: holdOfFailure(known?.code),
+    ...unknownVerdict(explain(error, platform) + waitOf(error), subject, told + describeWithRemedy(error)),
+    hold,
     ...(known?.retryAfterMs !== undefined && { retryAfterMs: known.retryAfterMs }),
   };
 }
@@ -443,13 +449,13 @@ const explanations: Partial<Record<ErrorCode, string>> = {
   'registry-rate-limited': 'The registry limits requests',
   'registry-unreachable': 'The registry cannot be reached',
   'registry-invalid': 'The registry sent an invalid answer',
-  timeout: 'The registry did not answer in time',
+  timeout: 'The registry cannot be reached: it did not answer in time',
 };
 
 function explain(error: unknown, platform: Platform | undefined): string {
   if (!(error instanceof ServiceError)) return 'The check failed';
   if (error.code === 'registry-not-found' && platform !== undefined) {
-    return `The tag has no image for ${formatPlatform(platform)}`;
+    return `The registry has no such image for ${formatPlatform(platform)}`;
   }
   return explanations[error.code] ?? 'The check failed';
 }

@@ -219,7 +219,7 @@ describe('holdOf()', () => {
 
   test('names one reason, one way to end it, and when it ends by itself', () => {
     expect(words({ approval: approving('minor') })).toEqual({
-      reason: 'waits for approval; release it with upkeep approve web',
+      reason: 'waits for your approval; release it with upkeep approve web',
     });
     expect(words({ decision: { ...decided, kind: 'skip' } })).toEqual({
       reason: 'skipped by "alice"; release it with upkeep unskip web',
@@ -277,11 +277,11 @@ describe('holdOf()', () => {
       reason: 'its release notes cannot be read; release it with upkeep approve web',
       releasedAtMs: nowMs + 1000,
     });
-    expect(words({ approval: approving('minor', true), notes: breaking })?.reason).toContain('waits for approval');
+    expect(words({ approval: approving('minor', true), notes: breaking })?.reason).toContain('waits for your approval');
   });
 
   test('tells of what a person has to end before what passes by itself', () => {
-    expect(words({ approval: approving('minor'), windows: closed })?.reason).toContain('waits for approval');
+    expect(words({ approval: approving('minor'), windows: closed })?.reason).toContain('waits for your approval');
     expect(words({ approval: approving('minor'), windows: closed, decision: decided })?.reason).toContain(
       'its window opens',
     );

@@ -5,6 +5,7 @@ import { isDigest, type Digest } from '../image/image-reference.ts';
 import { quoted, printable } from '../text/printable.ts';
 import { formatDuration, printTime } from '../text/duration.ts';
 import type { Windows } from './windows.ts';
+import { words } from '../text/words.ts';
 import { isJsonObject, isWholeNumber } from '../text/json.ts';
 import { putNewest } from '../text/plain-data.ts';
 
@@ -229,7 +230,7 @@ export function describeHold(hold: HoldReason, container: string): string {
       return `snoozed by ${quoted(hold.by)} until ${end}${releasedBy(`unskip ${container}`)}`;
     }
     case 'approval':
-      return `${hold.why ?? 'waits for approval'}${releasedBy(`approve ${container}`)}`;
+      return `${hold.why ?? words.hold.approval}${releasedBy(`approve ${container}`)}`;
     case 'notes':
       return `${hold.why}${releasedBy(`approve ${container}`)}`;
     case 'window':

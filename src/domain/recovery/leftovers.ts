@@ -75,14 +75,15 @@ export function unfinishedUpdates(
       instance.transactions.has(journal.transaction) && instance.ownerState(journal.owner) !== 'self';
     const isAtWork =
       isRepairedHere || (helper !== undefined && isAlive(helper.status)) || isOwned(journal, byId, instance);
-    // Until it is parked, the container is watched as before. Another update fails because the successor's name is
-    // taken.
-    if (isAtWork && !isParked) continue;
-    const which = instance.ownerState(journal.owner) === 'self' ? 'an' : 'another';
     const wasRunning = isParked ? parked.wasRunning : journal.wasRunning;
-    const isDown = !isAtWork && wasRunning && !isAlive(old.status) && !isAlive(carrier.status);
+    const isStopped = wasRunning && !isAlive(old.status) && !isAlive(carrier.status);
+    // Until it is parked, the container is watched as before. Another update fails because the successor's name is
+    // taken. One that has its name back, and does not run yet, would be in no list.
+    if (isAtWork && !isParked && !isStopped) continue;
+    const which = instance.ownerState(journal.owner) === 'self' ? 'an' : 'another';
+    const isDown = !isAtWork && isStopped;
     // It is watched as before the update, also where that has left it stopped.
-    const status = wasRunning && (isParked || isDown) ? 'running' : old.status;
+    const status = wasRunning && (isParked || isStopped) ? 'running' : old.status;
     found.set(name, {
       name,
       state: isAtWork ? 'in progress' : 'repair pending',

@@ -42,7 +42,7 @@ export type ContainerOutcome = {
   readonly outcome: OutcomeKind;
   /** The verdict of its check, if there was nothing to do for another reason than that it is up to date. */
   readonly verdict?: 'pinned' | 'held' | 'local' | 'unknown';
-  /** With the verdict `held`: the kind of reason. */
+  /** With the verdict `held` or `unknown`: the kind of reason. */
   readonly hold?: string;
   /** A sentence without a final period; empty only for `updated`, `restarted` and `fresh`. */
   readonly reason: string;

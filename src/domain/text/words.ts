@@ -66,11 +66,29 @@ const phase = {
  * The word of each state, for page, terminal, API descriptions and messages: one word for one thing. `docs/words.md`
  * explains each, and a test compares the two. A word may be followed by a version, a time or a reason.
  */
-export const words = { verdict, unchecked, hold, outcome, unfinished, phase, backOn, waits, counted, listed } as const;
+export const words = {
+  verdict,
+  unchecked,
+  hold,
+  outcome,
+  unfinished,
+  phase,
+  backOn,
+  result,
+  waits,
+  counted,
+  listed,
+} as const;
 
 /** The word for a failed version in a container that runs another one: `failed; back on 1.32.5`. */
 function backOn(version: string | undefined): string {
   return version === undefined || version === '' ? hold.failed : `failed; back on ${version}`;
+}
+
+/** The word for an outcome, with the version that the container is back on where it is known. */
+function result(kind: keyof typeof outcome, { from = '', to = '' }: { readonly from?: string; readonly to?: string }) {
+  if (kind === 'rolled_back' && from !== '') return backOn(from);
+  return kind === 'went_back' && to !== '' ? `${outcome[kind]} to ${to}` : outcome[kind];
 }
 
 /** The word for a check with a kind of reason: `too young`, `went back to 1.32.5`. `version` is the one that runs. */

@@ -214,7 +214,9 @@ function createDecisionActions({
       const { decision } = one;
       if (decision === undefined || !(await remove(decision, one))) return;
       const words =
-        decision.kind === 'approve' ? `${named(one)} waits for approval again.` : `${named(one)} is offered again.`;
+        decision.kind === 'approve'
+          ? `${named(one)} waits for your approval again.`
+          : `${named(one)} is offered again.`;
       notice(words, { label: 'Undo', run: () => void send(one, decision) });
     }),
   };

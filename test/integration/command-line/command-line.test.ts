@@ -195,6 +195,77 @@ describe('the executable', () => {
   });
 });
 
+describe('an engine that does not answer', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'upkeep-away-'));
+  const silent = createServer(() => undefined);
+  const closing = createServer((socket) => socket.destroy());
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => silent.listen(join(folder, 'silent.sock'), resolve));
+    await new Promise<void>((resolve) => closing.listen(join(folder, 'closing.sock'), resolve));
+  });
+  afterAll(() => {
+    silent.close();
+    closing.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  test.each([
+    ['is not there', 'none.sock', /there is no such socket/],
+    ['refuses', 'refused', /nothing listens there/],
+    ['closes each connection', 'closing.sock', /the connection broke off/],
+    ['accepts and never answers', 'silent.sock', /does not answer|has not answered/],
+  ])(
+    'and %s is told by each reading command within half a minute, with exit code 1',
+    async (_, name, why) => {
+      const host = name === 'refused' ? 'tcp://127.0.0.1:1' : `unix://${join(folder, name)}`;
+      const env = { DOCKER_HOST: host };
+      const kept = ['--state-dir', join(folder, 'state')];
+      const commands = [
+        ['containers'],
+        ['status'],
+        ['containers', ...kept],
+        ['check'],
+        ['check', '--json'],
+        ['notes', 'web', ...kept],
+        ['data', 'list'],
+        ['update', '--dry-run'],
+        ['approve', 'web', ...kept],
+        ['logs'],
+      ];
+      const endings = await Promise.all(
+        commands.map(async (command) => {
+          const ending = await runUpkeep(command, { env });
+          return { command, ...ending };
+        }),
+      );
+      for (const { command, code, stderr } of endings) {
+        expect([command, code, stderr]).toEqual([command, 1, expect.stringMatching(why)]);
+        expect(stderr).not.toMatch(/^ +at /m);
+      }
+    },
+    45_000,
+  );
+
+  test('does not matter to commands that need none', async () => {
+    const env = { DOCKER_HOST: `unix://${join(folder, 'silent.sock')}` };
+    const kept = ['--state-dir', join(folder, 'state')];
+    const codes = await Promise.all(
+      [['config'], ['history', ...kept], ['notify', 'list'], ['completion', 'bash']].map(async (command) => {
+        const { code, stderr } = await runUpkeep(command, { env });
+        return [command[0], code, stderr];
+      }),
+    );
+    expect(codes).toEqual([
+      ['config', 0, ''],
+      ['history', 0, ''],
+      ['notify', 0, ''],
+      ['completion', 0, ''],
+    ]);
+    const events = await runUpkeep(['events', ...kept], { env });
+    expect([events.code, events.stderr]).toEqual([1, expect.stringContaining('Cannot follow events: no service')]);
+  });
+});
+
 describe('a socket that may not be opened', () => {
   const folder = mkdtempSync(join(tmpdir(), 'upkeep-'));
   const socket = join(folder, 'docker.sock');

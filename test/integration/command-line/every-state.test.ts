@@ -4,12 +4,16 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { readDetails } from '../../../src/interfaces/dashboard/state/documents/container.ts';
 import { createContainerStore } from '../../../src/interfaces/dashboard/state/containers/container-store.ts';
+import { readHistory } from '../../../src/interfaces/dashboard/state/documents/history.ts';
 import { readEvent, readStatus } from '../../../src/interfaces/dashboard/state/documents/status.ts';
 import { describeState } from '../../../src/interfaces/dashboard/state/display/describe-state.ts';
 import { words } from '../../../src/domain/text/words.ts';
 import type { UpdatePhase } from '../../../src/domain/run/session.ts';
 import { describeInLab } from '../../lab/describe-in-lab.ts';
+import { createFaultProxy, type FaultRule } from '../../lab/proxy/fault-proxy.ts';
 import { catalogue } from '../../lab/registry/catalogue.ts';
+import { pushIndex } from '../../lab/registry/push.ts';
+import { startFront } from '../../lab/registry/registry-front.ts';
 import { followEvents } from '../../support/http/event-reader.ts';
 import { eventsToken } from '../../support/http/http-scene.ts';
 import { startReceiver } from '../../support/notify/receiver.ts';
@@ -42,7 +46,21 @@ const states = {
   mine: [words.verdict.local, 'local'],
   lost: [words.verdict.unknown, 'unknown', 'unreachable'],
   gone: [words.verdict.unknown, 'unknown', 'not-found'],
+  limited: [words.verdict.unknown, 'unknown', 'rate-limited'],
+  locked: [words.verdict.unknown, 'unknown', 'unauthorised'],
+  broken: [words.verdict.unknown, 'unknown', 'other'],
+  foreign: [words.verdict.unknown, 'unknown', 'not-found'],
   mute: [words.hold['no-pull'], 'unknown', 'no-pull'],
+} as const;
+
+/** The containers of which nothing is known: the reason has the word of its kind, except for `other`. */
+const unknowns = ['lost', 'gone', 'limited', 'locked', 'foreign'] as const;
+
+/** Registries that refuse everything. */
+const refusals = {
+  limited: { refusal: { status: 429, body: '{}' }, headers: { 'retry-after': '3600' } },
+  locked: { refusal: { status: 401, body: '{}' }, headers: { 'www-authenticate': 'Basic realm="lab"' } },
+  broken: { refusal: { status: 200, body: 'no manifest' } },
 } as const;
 
 type Name = keyof typeof states;
@@ -101,7 +119,7 @@ describeInLab('every state', (lab) => {
     };
     onTestFinished(stop);
     await service.seen('"listening"');
-    return { stop };
+    return { stop, seen: service.seen };
   }
 
   async function details(): Promise<Record<string, unknown>> {
@@ -123,6 +141,15 @@ describeInLab('every state', (lab) => {
       }),
     );
   }
+
+  /** The reasons beside the words on the page. */
+  const whys = async () =>
+    Object.fromEntries(
+      readDetails(await details()).map((one) => [
+        one.name,
+        (describeState(one, undefined, Date.now()).why ?? '').replaceAll('\u00A0', ' '),
+      ]),
+    );
 
   /** A time, or the version that is skipped, may stand beside the word on the page. */
   const onPage = (names: readonly Name[]) =>
@@ -171,8 +198,18 @@ describeInLab('every state', (lab) => {
       engine.call('POST', `/images/${encodeURIComponent(of)}/tag?repo=${encodeURIComponent(repo)}&tag=stable`);
     await tag(image('fine'), '127.0.0.1:1/lost');
     await engine.run('lost', '127.0.0.1:1/lost:stable');
+    for (const [name, said] of Object.entries(refusals)) {
+      const front = await startFront({ upstreams: {}, says: () => said });
+      onTestFinished(() => front.close());
+      await tag(image('fine'), `127.0.0.1:${front.port}/${name}`);
+      await engine.run(name, `127.0.0.1:${front.port}/${name}:stable`);
+    }
     await tag(image('fine'), `${registry.host}/every-state/gone`);
     await engine.run('gone', image('gone'));
+    await run('foreign');
+    await pushIndex(registry, 'every-state/foreign', 'stable', catalogue['plain-v2'], {
+      platforms: [{ os: 'linux', architecture: 's390x' }],
+    });
     await run('mute', { old: catalogue['unlabelled-v1'], ...labelled({ 'upkeep.no-pull': 'true' }) });
     await tag(image('mute'), 'kept');
     await engine.call('DELETE', `/images/${encodeURIComponent(image('mute'))}`);
@@ -193,9 +230,14 @@ describeInLab('every state', (lab) => {
       await upkeep('skip', 'skips');
       await upkeep('snooze', 'naps');
       await expect.poll(told, { timeout: 20_000 }).toEqual(onPage(names));
-      expect(wordsOf(await upkeep('check'))).toMatchObject(inTerminal(names));
-      expect(wordsOf(await upkeep('containers'))).toMatchObject(inTerminal(names));
+      for (const command of ['check', 'containers']) {
+        const table = await upkeep(command);
+        expect(wordsOf(table), command).toMatchObject(inTerminal(names));
+        for (const name of unknowns)
+          expect(table, command).toMatch(new RegExp(`^${name} .*${words.hold[states[name][2]]}`, 'im'));
+      }
       expect(await told()).toEqual(onPage(names));
+      for (const name of unknowns) expect((await whys())[name]?.toLowerCase()).toContain(words.hold[states[name][2]]);
 
       await upkeep('unskip', 'skips');
       await expect.poll(async () => (await told())['skips']).toEqual([words.verdict.stale, 'stale']);
@@ -240,6 +282,154 @@ describeInLab('every state', (lab) => {
     expect(await saying('run', '--run-once', 'bad')).toContain(words.outcome.rolled_back);
     expect(await saying('run', '--run-once', 'back', 'bad')).not.toMatch(/updated/);
   });
+
+  test('a message has the word of each container that a run left as it is', { timeout: 240_000 }, async () => {
+    const receiver = await startReceiver();
+    onTestFinished(() => receiver.close());
+    await startContainers();
+    await upkeep('update', 'back');
+    await upkeep('rollback', 'back');
+    await upkeep('update', 'bad');
+    await upkeep('skip', 'skips');
+    await upkeep('snooze', 'naps');
+    await upkeep('run', '--run-once', '--notification-url', receiver.url);
+    const text = receiver
+      .taken()
+      .map((message) => message.text)
+      .join('\n');
+    const { fine: _, ready: __, pinned: ___, mine: ____, ...left } = states;
+    for (const [name, [word]] of Object.entries(left)) expect(text).toMatch(new RegExp(`^- ${name} .*${word}`, 'im'));
+  });
+
+  test('an update that another process makes, or has left, has one word', { timeout: 240_000 }, async () => {
+    await stale('slow', { config: { Labels: { 'upkeep.health-window': '15s' } } });
+    await stale('killed');
+    const service = await serve();
+    await expect.poll(async () => (await told())['killed']?.[1], { timeout: 30_000 }).toBe('stale');
+    const sameWord = async (name: string, word: string) => {
+      await expect.poll(async () => (await told())[name]?.[0], { timeout: 20_000 }).toContain(word);
+      for (const command of ['check', 'containers']) {
+        const table = await upkeep(command);
+        expect([table, wordsOf(table)[name]], command).toEqual([table, word]);
+      }
+    };
+    const other = upkeep('update', 'slow');
+    await sameWord('slow', words.unfinished['in progress']);
+    await other;
+    await service.stop();
+    const proxy = await viaProxy({
+      at: ({ path, change }) => change !== undefined && path.endsWith('/start'),
+      fault: { kind: 'answer', status: 500, body: '{"message":"no task"}', when: 'before' },
+      times: 1000,
+    });
+    await upkeep('update', 'killed');
+    const again = await serve();
+    await again.seen('Cannot repair an interrupted update of killed');
+    await sameWord('killed', words.unfinished['repair pending']);
+    proxy.disarm();
+    // The engine was at fault, so the version is ready again.
+    await expect.poll(async () => (await told())['killed']?.[1], { timeout: 70_000 }).toBe('stale');
+  });
+
+  /** The words of a run's results, by container, with the kind of each. */
+  const results = {
+    good: [words.outcome.updated, 'updated'],
+    broke: [words.backOn('v1'), 'rolled_back'],
+    cut: [words.outcome.failed, 'failed'],
+    beside: [words.outcome.restarted, 'restarted'],
+    still: [words.hold['not-replaceable'], 'skipped'],
+    later: [words.outcome.deferred, 'deferred'],
+    fine: [words.outcome.fresh, 'fresh'],
+  } as const;
+
+  async function startForResults(): Promise<void> {
+    more = { UPKEEP_LIFECYCLE_HOOKS: 'true', UPKEEP_HTTP_API_ENDPOINTS: 'all' };
+    let refuses = false;
+    const front = await startFront({
+      upstreams: {},
+      otherwise: registry.url,
+      says: ({ agent }) => (refuses && !/upkeep/i.test(agent) ? { refusal: { status: 500, body: '{}' } } : {}),
+    });
+    onTestFinished(() => front.close());
+    const cut = `127.0.0.1:${front.port}/every-state/cut:stable`;
+    await push('cut', catalogue['plain-v1']);
+    await engine.pull(cut);
+    await engine.run('cut', cut, { StopTimeout: 1 });
+    await push('cut', catalogue['plain-v2']);
+    refuses = true;
+    await stale('good');
+    await run('beside', { config: { Cmd: ['sleep', '100000'], HostConfig: { NetworkMode: 'container:good' } } });
+    await stale('broke', { next: catalogue.crash });
+    await stale('still');
+    await engine.call('POST', '/containers/still/pause');
+    await stale('later', { config: { Labels: { 'upkeep.lifecycle.pre-update': 'exit 75' } } });
+    await run('fine');
+  }
+
+  test(
+    'the result of a run has one word in its table, in the history and on the page',
+    { timeout: 240_000 },
+    async () => {
+      await startForResults();
+      const service = await serve();
+      const table = wordsOf(await upkeep('update'));
+      const all = Object.entries(results);
+      expect(table).toMatchObject(Object.fromEntries(all.map(([name, [word]]) => [name, word])));
+      const saysSo = async () => {
+        const answer = await fetch('http://127.0.0.1:18797/v1/history', {
+          headers: { Authorization: 'Bearer secret' },
+        });
+        const [newest] = readHistory(await answer.json());
+        const kept = new Map(newest?.containers.map((one) => [one.name, one]));
+        const text = await upkeep('history');
+        for (const [name, [word, kind]] of all.filter(([, [, each]]) => !/^(?:skipped|deferred|fresh)$/.test(each))) {
+          const one = kept.get(name);
+          expect([name, one && words.result(one.outcome, one), one?.outcome]).toEqual([name, word, kind]);
+          expect(text).toMatch(new RegExp(`\\b${name} ${word}`));
+        }
+      };
+      await saysSo();
+      await service.stop();
+      await serve();
+      await saysSo();
+    },
+  );
+
+  test('a message has the word of each result', { timeout: 240_000 }, async () => {
+    const receiver = await startReceiver();
+    onTestFinished(() => receiver.close());
+    await startForResults();
+    await upkeep('run', '--run-once', '--notification-url', receiver.url);
+    const text = receiver
+      .taken()
+      .map((message) => message.text)
+      .join('\n');
+    const sections = text.split(/^(?=[A-Z][a-z ]+:$)/m);
+    const headings = {
+      ...results,
+      broke: ['rolled back'],
+      cut: ['needs you'],
+      still: ['not updated'],
+      later: ['not updated'],
+    } as const;
+    const { fine: _, ...told } = headings;
+    for (const [name, [word]] of Object.entries(told)) {
+      const section = sections.find((each) => new RegExp(`^- ${name} `, 'm').test(each)) ?? text;
+      expect([name, section.toLowerCase()]).toEqual([name, expect.stringMatching(new RegExp(`^${word}`))]);
+    }
+    const [summary] = sections;
+    for (const word of ['updated', 'failed', 'rolled_back', 'restarted', 'deferred', 'fresh'] as const)
+      expect(summary).toContain(words.counted(1, words.outcome[word]));
+  });
+
+  /** All that follows in the test asks the engine through a proxy with this fault. */
+  async function viaProxy(rule: FaultRule) {
+    const proxy = await createFaultProxy({ listen: { port: 0 }, upstream: { socketPath: engine.socket } });
+    onTestFinished(() => proxy.close());
+    proxy.arm(rule);
+    more = { DOCKER_HOST: `tcp://127.0.0.1:${proxy.port}` };
+    return proxy;
+  }
 
   test.each([
     ['calm', catalogue['plain-v2'], ['pulling', 'preparing', 'stopping', 'starting', 'checking health', 'committing']],

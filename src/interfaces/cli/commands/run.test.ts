@@ -294,7 +294,17 @@ describe('run()', () => {
       expect(await run(scene(['run', '--run-once', 'nginx']).context)).toBe(0);
     });
 
-    test('is waited for without a terminal if the engine is away, or if it is called with run', async () => {
+    test('is refused if the engine does not come, without a terminal only after a while', async () => {
+      const { context, clock } = createCommandScene(['run', 'nginx'], { containerNames: engineAway });
+      const settings = { ...context.settings, run: { ...context.settings.run, isNamed: false } };
+      const failure = run({ ...context, settings }).catch((error: unknown) => error);
+      await clock.advance(19_000);
+      expect(await Promise.race([failure, 'it waits'])).toBe('it waits');
+      await clock.advance(4000);
+      expect(String(await failure)).toContain('Cannot check whether a container matches "nginx"');
+    });
+
+    test('is waited for without a terminal until it is stopped, or if it is called with run', async () => {
       const argv = ['nginx'];
       for (const [args, containerNames] of [
         [argv, engineAway],
@@ -309,12 +319,21 @@ describe('run()', () => {
       }
     });
 
-    test('on a terminal an engine that is away is told with the names', async () => {
-      const { context } = createCommandScene(['logs'], { containerNames: engineAway }, { isTerminal: true });
-      await expect(run(context)).rejects.toThrow(
-        'Cannot check whether a container matches "logs", which is not a command: Cannot reach the engine',
-      );
-    });
+    test.each([
+      ['logs', true, '; the nearest command is "events"'],
+      ['logs', false, '; the nearest command is "events"'],
+      ['chekc', false, '; the nearest command is "check"'],
+      ['nginx', true, ': Cannot reach the engine'],
+    ])(
+      '%s with an engine that is away (on a terminal: %s) is told with the command',
+      async (name, isTerminal, near) => {
+        const { context } = createCommandScene(['run', name], { containerNames: engineAway }, { isTerminal });
+        const settings = { ...context.settings, run: { ...context.settings.run, isNamed: false } };
+        await expect(run({ ...context, settings })).rejects.toThrow(
+          `Cannot check whether a container matches "${name}", which is not a command${near}`,
+        );
+      },
+    );
   });
 
   test('asked to stop in the middle of an update, it lets the update end it', async () => {

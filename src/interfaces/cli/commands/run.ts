@@ -159,7 +159,7 @@ async function warnOfUnmatchedNames({ application, settings, log, signal }: Comm
 
 /**
  * Reports each name that matches neither a container nor a command. True if there were any: they are mistyped commands.
- * Nobody waits for a service that starts before its engine, so it is not refused.
+ * Without an engine they are refused too, after a while if no command is near and nobody waits: "run" before them waits on.
  */
 async function refuseUnmatchedNames({
   application,
@@ -167,6 +167,7 @@ async function refuseUnmatchedNames({
   terminal,
   signal,
   isAttended,
+  clock,
 }: CommandContext): Promise<boolean> {
   const { names } = settings.service;
   if (names.length === 0) return false;
@@ -181,17 +182,32 @@ async function refuseUnmatchedNames({
   printLines(terminal.err, failureLines(error, styleFor(terminal.err, settings)));
   return true;
 
+  /** Undefined after a stop signal. */
   async function namesOfContainers(): Promise<readonly string[] | undefined> {
-    try {
-      return await application.containerNames(signal);
-    } catch (error) {
-      if (!(error instanceof ServiceError) || signal.aborted) throw error;
-      if (!isAttended) return undefined;
-      const which = names.map((name) => quoted(name)).join(', ');
-      const why = `Cannot check whether a container matches ${which}, which is not a command: ${describeError(error)}`;
-      throw new ServiceError(error.code, why, { cause: error, remedy: error.remedy ?? remedyFor(names) });
+    const [near] = names.flatMap((name) => nearestCommand(name) ?? []);
+    const untilMs = clock.monotonicMs() + (isAttended || near !== undefined ? 0 : startOfEngineMs);
+    for (;;) {
+      try {
+        return await application.containerNames(signal);
+      } catch (error) {
+        if (!(error instanceof ServiceError) || signal.aborted) throw error;
+        if (clock.monotonicMs() < untilMs) await clock.sleep(askAgainMs, signal).catch(() => undefined);
+        else throw unknownNames(names, near, error);
+        if (signal.aborted) return undefined;
+      }
     }
   }
+}
+
+/** A supervisor may start the service a little before the engine. */
+const startOfEngineMs = 20_000;
+const askAgainMs = 2000;
+
+function unknownNames(names: readonly string[], near: string | undefined, cause: ServiceError): ServiceError {
+  const which = names.map((name) => quoted(name)).join(', ');
+  const nearby = near === undefined ? '' : `; the nearest command is "${near}"`;
+  const why = `Cannot check whether a container matches ${which}, which is not a command${nearby}: ${describeError(cause)}`;
+  return new ServiceError(cause.code, why, { cause, remedy: cause.remedy ?? remedyFor(names) });
 }
 
 function remedyFor(names: readonly string[]): string {

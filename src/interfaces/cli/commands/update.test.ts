@@ -303,7 +303,7 @@ describe('update() with --dry-run', () => {
   });
 
   test('names what is held back, and the way to release it', async () => {
-    const reason = 'Waits for approval; release it with upkeep approve web';
+    const reason = 'Waits for your approval; release it with upkeep approve web';
     const report = checkReport([checkedContainer('web', { status: 'held', reason })]);
     const plan = { transactions: [], refused: [], restarts: [] };
     const dry = await run(['update', '--dry-run'], { plan: () => ({ report, plan }) });

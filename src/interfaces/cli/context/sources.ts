@@ -165,15 +165,16 @@ export function createLocalSources({ open, configuration, clock }: LocalParts): 
 }
 
 async function listContainers(application: Listing, signal: AbortSignal): Promise<Inventory> {
-  await application.ready(signal);
   const deadline = AbortSignal.timeout(listingTimeoutMs);
+  await application.ready(signal);
   await application.follow(AbortSignal.any([signal, deadline])).catch((error: unknown) => {
     throw deadline.aborted ? new ServiceError('timeout', 'Cannot list containers: the engine takes too long') : error;
   });
   return application.inventory();
 }
 
-const listingTimeoutMs = 60_000;
+/** With the time until the engine is reached. A person waits for it. */
+const listingTimeoutMs = 25_000;
 
 /** The command line has already been refused: config/read/process-settings.ts. */
 function needsService(what: string): ServiceError {

@@ -63,10 +63,10 @@ export function wordOf({ outcome, verdict }: RunResult): RunWord {
 /** The same with the version that the container is back on, if it is known: `failed; back on 1.32.5`. */
 export function sayResult({ from = '', to = '', hold, ...result }: RunResult & Versions & Waiting): Wording {
   const word = wordOf(result);
-  if (word === 'held') return wordingOfCheck('held', { hold, version: from });
+  if (word === 'held' || word === 'unknown') return wordingOfCheck(word, { hold, version: from });
   const { text, style } = runWording[word];
-  if (word === 'rolled_back' && from !== '') return { text: words.backOn(printable(from, 40)), style };
-  return word === 'went_back' && to !== '' ? { text: `went back to ${printable(to, 40)}`, style } : { text, style };
+  const versions = { from: printable(from, 40), to: printable(to, 40) };
+  return { text: word === result.outcome ? words.result(result.outcome, versions) : text, style };
 }
 
 type RunResult = { readonly outcome: OutcomeKind; readonly verdict?: string | undefined };

@@ -9,6 +9,7 @@ import type { PastOutcome } from '../state/documents/history.ts';
 import { hasNewer, pullReference } from '../state/display/row.ts';
 import { when, withNoBreakSpaces, preciseDuration, size, capitalized } from '../state/words.ts';
 import { outcomeDisplay } from './parts/outcome.ts';
+import { words } from '../../../domain/text/words.ts';
 import type { NotesBlock, NotesRelease, NotesSpan } from '../state/documents/notes.ts';
 
 /** Paints the drawer with all data of the container in the address. The table beside it stays usable. */
@@ -41,7 +42,7 @@ function paintOne(context: PageContext, one: WatchedContainer): boolean {
   const nowMs = context.nowMs();
   const update = containers.updateOf(one.name);
   const described = describeState(one, update, nowMs);
-  const words = explain(one, described, {
+  const paragraphs = explain(one, described, {
     update,
     nextRunAtMs: containers.status().nextRunAtMs,
     canDecide: context.isOn('decisions'),
@@ -53,7 +54,7 @@ function paintOne(context: PageContext, one: WatchedContainer): boolean {
     one,
     update,
     described,
-    words,
+    paragraphs,
     mine,
     users.map(({ name }) => name),
     context.gapOf('runs') === undefined,
@@ -64,7 +65,7 @@ function paintOne(context: PageContext, one: WatchedContainer): boolean {
   ];
   return repaint(byId('drawer'), content, () => [
     head(context, one.name, [one.project === '' ? '' : `${one.project} · `, one.image].join('')),
-    stateNodes(context, one, described, words),
+    stateNodes(context, one, described, paragraphs),
     update === undefined && h('div', { class: 'actions' }, actionNodes(context, one, described)),
     logSection(one),
     versionSection(one),
@@ -92,7 +93,7 @@ function stateNodes(
   context: PageContext,
   one: WatchedContainer,
   described: DescribedState,
-  words: readonly string[],
+  paragraphs: readonly string[],
 ): Child {
   const update = context.containers.updateOf(one.name);
   const pastMs = update === undefined ? failedTimesOf(one) : undefined;
@@ -101,7 +102,7 @@ function stateNodes(
     { class: `tell is-${described.tone}` },
     h('span', { class: 'c-mark' }, icon(described.icon, described.turning === true ? 'turning' : '')),
     h('span', { class: `word is-${described.tone}` }, described.word),
-    words.map((text) => h('p', {}, text)),
+    paragraphs.map((text) => h('p', {}, text)),
     update !== undefined && update.phase !== 'waiting' && !one.isService && steps(update),
     pastMs !== undefined && failedSteps(pastMs),
   );
@@ -207,24 +208,16 @@ function pastSection(outcomes: readonly PastOutcome[], nowMs: number): Child {
 const maxPast = 20;
 
 function pastRow({ outcome, from, to, downtimeMs, dataBytes, reason, atMs }: PastOutcome, nowMs: number): HTMLElement {
-  const [sign, tone, word] = outcomeDisplay[outcome];
+  const [sign, tone] = outcomeDisplay[outcome];
+  const word = capitalized(words.result(outcome, { from, to }));
   const version =
-    /^(?:updated|went_back)$/.test(outcome) && to !== ''
-      ? ` to ${to}`
-      : outcome === 'rolled_back' && to !== ''
-        ? ` from ${to}`
-        : '';
-  const back = outcome === 'rolled_back' && from !== '' ? ` to ${from}` : '';
+    to === '' ? '' : outcome === 'updated' ? ` to ${to}` : outcome === 'rolled_back' ? ` (${from || '?'} → ${to})` : '';
   const down = downtimeMs === undefined ? '' : `, down ${preciseDuration(downtimeMs)}`;
   return h(
     'div',
     { class: `past is-${tone}` },
     h('span', { class: 'c-mark' }, icon(sign)),
-    h(
-      'span',
-      {},
-      `${word}${version}${back}${down}${dataBytes === undefined ? '' : `, ${size(dataBytes)} of data copied`}`,
-    ),
+    h('span', {}, `${word}${version}${down}${dataBytes === undefined ? '' : `, ${size(dataBytes)} of data copied`}`),
     h('span', { class: 'when' }, atMs === undefined ? '' : when(atMs, nowMs)),
     reason !== '' && h('p', { class: 'why' }, withNoBreakSpaces(capitalized(reason))),
   );

@@ -199,7 +199,7 @@ export const outcomeFields: Fields = {
     ['pinned', 'held', 'local', 'unknown'],
     'The verdict of its check, if there was nothing to do for another reason than that it is up to date',
   ),
-  hold: text(`With the verdict held: the kind of reason. ${words.listed(words.hold)}`),
+  hold: text(`With the verdict held or unknown: the kind of reason. ${words.listed(words.hold)}`),
   from: text('Version before the update, when known'),
   to: text('Version after it, or the intended one, when known'),
   from_image: text('Reference before an update to another tag; absent if the tag stays'),

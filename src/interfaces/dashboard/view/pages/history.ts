@@ -131,7 +131,8 @@ function part(count: number, tone: string, word: string): Child {
 }
 
 function outcomeRow({ name, outcome, from, to, reason, downtimeMs }: PastOutcome): HTMLElement {
-  const [sign, tone, word] = outcomeDisplay[outcome];
+  const [sign, tone] = outcomeDisplay[outcome];
+  const word = capitalized(words.result(outcome, { from, to }));
   const version = to === '' || from === to ? from : `${from || '?'} → ${to}`;
   return h(
     'div',
