@@ -299,7 +299,7 @@ describe('run()', () => {
       const settings = { ...context.settings, run: { ...context.settings.run, isNamed: false } };
       const failure = run({ ...context, settings }).catch((error: unknown) => error);
       await clock.advance(19_000);
-      expect(await Promise.race([failure, 'it waits'])).toBe('it waits');
+      expect(await Promise.race([failure, Promise.resolve('it waits')])).toBe('it waits');
       await clock.advance(4000);
       expect(String(await failure)).toContain('Cannot check whether a container matches "nginx"');
     });
