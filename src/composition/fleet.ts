@@ -23,6 +23,7 @@ type OpenedFleet = {
 /** Several engines as one service. */
 export async function openFleet(
   command: string,
+  isReader: boolean,
   settings: Settings,
   surroundings: ProcessContext,
 ): Promise<OpenedFleet> {
@@ -32,12 +33,10 @@ export async function openFleet(
   const { createApplication } = await import('../application/create-application.ts');
   const { createProber } = await import('../adapters/probe/prober.ts');
   const { createEngineAnswers, shareEvents } = await import('../application/engine/share-engine.ts');
-  const { isReader, openComposeFilesOf, openEngine, openNotes, openRegistry, shownAddress } =
-    await import('./open-engine.ts');
-  const changesNothing = isReader(command, settings);
+  const { openComposeFilesOf, openEngine, openNotes, openRegistry, shownAddress } = await import('./open-engine.ts');
   const opened = await Promise.all(
     engines.map(async (address) => {
-      const engine = await openEngine(address, settings, { clock, log }, changesNothing);
+      const engine = await openEngine(address, settings, { clock, log }, isReader);
       // The engine's application and its swarm's application share one event stream.
       const files = await openComposeFilesOf(engine, settings, { log: naming(log, () => address.name) });
       return { address, engine: settings.service.swarm ? shareEvents(engine) : engine, files };
@@ -71,7 +70,7 @@ export async function openFleet(
     ...(folder !== undefined && memory?.openComposeRecords(folder, { log }, name)),
     ...(seenTags && { seenTags }),
     endsDecisions: command === 'run',
-    isReader: changesNothing,
+    isReader,
   });
   const openSwarm: SwarmOptions['open'] = ({ id, node, owner }) =>
     createApplication(

@@ -60,12 +60,6 @@ async function connect(
   return createDockerEngine({ host, clock, log, sshEnvironment: sshEnvironment(), ...options });
 }
 
-/** Whether the command changes no container: a check, a list, a decision and a plan. */
-export function isReader(command: string, { request }: Settings): boolean {
-  const listsCopies = command === 'data' && (request.containers[0] ?? 'list') === 'list';
-  return command === 'check' || listsCopies || (request.dryRun && !request.verify);
-}
-
 /** The address without user, password and query, for logs and answers. */
 export function shownAddress({ host }: EngineAddress): string {
   if (host.startsWith('unix:') || !URL.canParse(host)) return host;

@@ -46,7 +46,10 @@ export async function openService(
   }
   const { openFleet } = await import('./fleet.ts');
   const cli = await import('../interfaces/cli/cli.ts');
-  return { ...(await openFleet(command, settings, surroundings)), command: await cli.changeCommands[command]() };
+  return {
+    ...(await openFleet(command, isReader(command, settings), settings, surroundings)),
+    command: await cli.changeCommands[command](),
+  };
 }
 
 /** A helper opens only the engine of its task: as the service does, or for a door by its own mount of the socket. */
@@ -82,7 +85,7 @@ async function openEngineAlone(
   const { clock, log, ending } = surroundings;
   const cli = await import('../interfaces/cli/cli.ts');
   const { createProber } = await import('../adapters/probe/prober.ts');
-  const { isReader, openComposeFilesOf, openNotes, openOnlyEngine, openRegistry } = await import('./open-engine.ts');
+  const { openComposeFilesOf, openNotes, openOnlyEngine, openRegistry } = await import('./open-engine.ts');
   const changesNothing = isReader(command, settings);
   const engine = await openOnlyEngine(settings, surroundings, changesNothing);
   const registry = await openRegistry(settings, surroundings, async (read, signal) => read(await engine.info(signal)));
@@ -124,6 +127,12 @@ async function openEngineAlone(
       await Promise.all([engine.close(), registry.close(), notes.close()]);
     },
   };
+}
+
+/** A check, a list, a decision and a plan change no container. */
+function isReader(command: keyof typeof changeCommands, { request }: Settings): boolean {
+  const listsCopies = command === 'data' && (request.containers[0] ?? 'list') === 'list';
+  return command === 'check' || listsCopies || (request.dryRun && !request.verify);
 }
 
 /** Opens the demo's engine in memory. Only this function opens it, so no real command can use it by accident. */

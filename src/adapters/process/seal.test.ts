@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -28,6 +29,19 @@ test('in a folder the key is made once, for the owner alone, and is the same for
   const second = openSeal({ keyFile: undefined, folder: state });
   expect(statSync(join(state, 'journal.key')).mode & 0o777).toBe(0o600);
   expect(second?.verify('text', first?.sign('text') ?? '')).toBe(true);
+});
+
+test('a key that another process is about to write is awaited, and an empty file is refused', async () => {
+  const file = join(folder, 'journal.key');
+  writeFileSync(file, '');
+  const key = 'k'.repeat(32);
+  const writer = spawn('sh', ['-c', `sleep 0.1; echo ${key} > "$0"`, file]);
+  const ended = new Promise((resolve) => writer.once('close', resolve));
+  const seal = openSeal({ keyFile: undefined, folder });
+  expect(seal?.sign('text')).toBe(openSeal({ keyFile: file, folder: undefined })?.sign('text'));
+  await ended;
+  writeFileSync(file, '');
+  expect(() => openSeal({ keyFile: undefined, folder })).toThrow('it is empty');
 });
 
 test('a seal is of one key and one text, and may be cut to 32 digits but not shorter', () => {

@@ -104,6 +104,11 @@ function readKey(file: string, remedy: string, flags = constants.O_RDONLY): stri
   let text: string;
   try {
     text = readText(file, flags).trim();
+    // Another process has just made the file, and writes the key.
+    for (let left = 20; text === '' && left > 0; left -= 1) {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 25);
+      text = readText(file, flags).trim();
+    }
   } catch (error) {
     const why = codeOf(error) === 'ELOOP' ? new Error('it is a link, which is not followed') : error;
     throw refusal('read', file, why, remedy);
