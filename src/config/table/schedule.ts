@@ -15,7 +15,7 @@ export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
     default: 86_400_000,
     minMs: 1000,
     maxMs: 365 * 86_400_000,
-    meaning: 'Time between two updates',
+    meaning: 'Time between two updates; not together with --schedule',
     example: '6h',
     isCommon: true,
   },
