@@ -1,6 +1,7 @@
 import type { CheckRequest } from '../domain/run/session.ts';
 import type { ServiceEvent, RecoveredTransaction, RecoveryReport } from '../domain/run/event.ts';
 import type { ComposeRecord } from '../domain/compose/compose-record.ts';
+import type { UnitRecord } from '../domain/container/quadlet.ts';
 import type { DecisionRecord } from '../domain/decision/decisions.ts';
 import type { SeenTag } from '../domain/check/known-versions.ts';
 import type { SharedRecords, Outside } from '../domain/outside/outside.ts';
@@ -52,6 +53,7 @@ import { createRollback } from './update/rollback.ts';
 import { createScheduler } from './async/scheduler.ts';
 import { createStartTimes, noStartTimes } from './inventory/listing-reader.ts';
 import { createComposeKeeper } from './update/compose-files.ts';
+import { createUnitKeeper } from './update/units.ts';
 import { createUpdate } from './update/update.ts';
 
 /** Builds the use cases. One lock serves every change of containers, and one publisher serves every event. */
@@ -102,12 +104,13 @@ export function createApplication(
   const background = follow.isService === true ? { repairs: repairsAside, onEnd: tellRepaired } : undefined;
   const recoverServices = createServiceRecovery(outside, settings, background);
   const composeKeeper = createComposeKeeper(outside, memory.composeRecords);
+  const unitKeeper = createUnitKeeper(outside, settings, memory.unitRecords);
   const whyHeldNow = createFinalHoldCheck({ store: decisionStore, holdBack, clock });
   const update = createUpdate({
     outside,
     settings,
     listRepaired: createListRepaired({
-      ...{ outside, settings, background, news, recoverServices, composeKeeper },
+      ...{ outside, settings, background, news, recoverServices, composeKeeper, unitKeeper },
       onRepair: repairs.begin,
     }),
     select,
@@ -115,6 +118,7 @@ export function createApplication(
     plan: planner,
     lock,
     composeKeeper,
+    unitKeeper,
     whyNotNow: async (containers) =>
       repairsAside.whyNotNow(containers.map(({ name }) => name)) ?? whyHeldNow(containers),
     lastSeen: checks.candidateOf,
@@ -175,7 +179,10 @@ export function createApplication(
       try {
         const runId = runIdOf(request);
         const planned = await naming(() => plan(request, runId, signal));
-        return { ...planned, rehearsals: await rehearsePlan(outside, settings, planned.plan, { runId }, signal) };
+        // systemd makes the others as their units say.
+        const transactions = planned.plan.transactions.filter(({ members }) => members.every(({ unit }) => !unit));
+        const made = { ...planned.plan, transactions };
+        return { ...planned, rehearsals: await rehearsePlan(outside, settings, made, { runId }, signal) };
       } finally {
         leave();
       }
@@ -282,7 +289,8 @@ export function createApplication(
     try {
       const recovery = { onListed: warnAboutUpdaters, onRepair: repairs.begin, background, ...order };
       const report = await usability.noting(() => naming(() => recoverWithHelper(outside, settings, signal, recovery)));
-      const transactions = [...report.transactions, ...(await recoverServices(signal))];
+      const others = [...(await recoverServices(signal)), ...(await unitKeeper.settle())];
+      const transactions = [...report.transactions, ...others];
       await composeKeeper.settle();
       const isWhole = !signal?.aborted && report.awaitsHelper !== true;
       tell((isWhole ? news.ofAll : news.of)(transactions));
@@ -391,6 +399,8 @@ export type Memory = {
   readonly checks?: SharedRecords<StoredCheck>;
   /** Changes of compose files, begun and done. */
   readonly composeRecords?: SharedRecords<ComposeRecord>;
+  /** Updates of containers by restarts of their units. Absent: there are none. */
+  readonly unitRecords?: SharedRecords<UnitRecord>;
   /** Times at which digests were first seen behind tags, for cooldowns. */
   readonly seenTags?: SharedRecords<SeenTag>;
   /** The process updates nothing, so another updater is no danger to its work. Default: false. */

@@ -33,12 +33,14 @@ export async function openFleet(
   const { createApplication } = await import('../application/create-application.ts');
   const { createProber } = await import('../adapters/probe/prober.ts');
   const { createEngineAnswers, shareEvents } = await import('../application/engine/share-engine.ts');
-  const { openComposeFilesOf, openEngine, openNotes, openRegistry, shownAddress } = await import('./open-engine.ts');
+  const { openComposeFilesOf, openEngine, openNotes, openRegistry, openUnitsOf, shownAddress } =
+    await import('./open-engine.ts');
   const opened = await Promise.all(
     engines.map(async (address) => {
       const engine = await openEngine(address, settings, { clock, log }, isReader);
       // The engine's application and its swarm's application share one event stream.
-      const files = await openComposeFilesOf(engine, settings, { log: naming(log, () => address.name) });
+      const named = { log: naming(log, () => address.name) };
+      const files = { ...(await openComposeFilesOf(engine, settings, named)), ...openUnitsOf(engine, settings) };
       return { address, engine: settings.service.swarm ? shareEvents(engine) : engine, files };
     }),
   );

@@ -5,6 +5,7 @@ import type { Memory } from '../application/create-application.ts';
 import { compactChecks, readStoredCheck } from '../application/inventory/last-checks.ts';
 import { compactHistory, readHistoryEntry, type HistoryEntry } from '../application/events/history.ts';
 import { compactComposeRecords, readComposeRecord } from '../domain/compose/compose-record.ts';
+import { openUnitRecords, readUnitRecord } from '../domain/container/quadlet.ts';
 import { compactSeenTags, readSeenTag } from '../domain/check/known-versions.ts';
 import { compactRecords, readDecisionRecord } from '../domain/decision/decisions.ts';
 import { compactNotes, readStoredNotes, type StoredNotes } from '../domain/notes/stored-notes.ts';
@@ -63,15 +64,19 @@ export function openChecks(folder: string, { log }: Pick<Outside, 'log'>, engine
   return { checks: createSharedRecords({ ...at(folder, name), what: 'checks', log, ...form }) };
 }
 
-/** Changes of compose files. Each engine of a fleet has its own file, as for decisions. */
+/** Changes of compose files and restarts of units. Each engine of a fleet has its own files, as for decisions. */
 export function openComposeRecords(
   folder: string,
   { log }: Pick<Outside, 'log'>,
   engine?: string,
-): Pick<Memory, 'composeRecords'> {
-  const name = engine === undefined ? 'compose' : `compose.${engine}`;
+): Pick<Memory, 'composeRecords' | 'unitRecords'> {
+  const name = (kind: string) => (engine === undefined ? kind : `${kind}.${engine}`);
   const form = { read: readComposeRecord, compact: compactComposeRecords };
-  return { composeRecords: createSharedRecords({ ...at(folder, name), what: 'compose files', log, ...form }) };
+  const ofUnits = { read: readUnitRecord, compact: openUnitRecords };
+  return {
+    composeRecords: createSharedRecords({ ...at(folder, name('compose')), what: 'compose files', log, ...form }),
+    unitRecords: createSharedRecords({ ...at(folder, name('units')), what: 'units', log, ...ofUnits }),
+  };
 }
 
 function at(folder: string, name: string) {

@@ -6,7 +6,7 @@ import { readNamedFile } from '../config/read/secrets.ts';
 import type { Settings } from '../config/read/process-settings.ts';
 import { ServiceError } from '../domain/text/errors.ts';
 import type { EngineAddress } from '../domain/engine-address.ts';
-import type { ComposeFiles, Engine, Outside } from '../domain/outside/outside.ts';
+import type { ComposeFiles, Engine, Outside, Units } from '../domain/outside/outside.ts';
 import type { ProcessContext } from './process-context.ts';
 import type { EngineInfo } from '../domain/outside/engine.ts';
 import type { NotesService } from '../application/check/notes.ts';
@@ -180,6 +180,39 @@ export async function openComposeFilesOf(
     }),
   };
   return { composeFiles };
+}
+
+/**
+ * The units of systemd beside a Podman behind a local socket. Without the program in a container, and without a folder
+ * for records, an update could not be taken back after a crash.
+ */
+export function openUnitsOf(
+  engine: Pick<DockerEngine, 'route'>,
+  { compose: { mode, roots }, state: { folder } }: Settings,
+): Required<Pick<Outside, 'units'>> {
+  let opened: Promise<Units> | undefined;
+  async function open(): Promise<Units> {
+    const { openUnits } = await import('../adapters/files/units.ts');
+    const { ownContainerId } = await import('../adapters/process/instance.ts');
+    const { sshEnvironment } = await import('../config/read/engines.ts');
+    const route = engine.route();
+    return openUnits({
+      isInContainer: ownContainerId() !== undefined,
+      socket: route.kind === 'socket' ? route.path : undefined,
+      environment: sshEnvironment(),
+      stateFolder: folder,
+      roots: mode === 'write' ? roots.map(({ named, seen }) => ({ named, seen: seen ?? named })) : undefined,
+    });
+  }
+  const ask = () => (opened ??= open());
+  return {
+    units: {
+      read: async (name) => (await ask()).read(name),
+      activeState: async (name) => (await ask()).activeState(name),
+      restart: async (name) => (await ask()).restart(name),
+      write: async (order) => (await ask()).write(order),
+    },
+  };
 }
 
 type Mount = { readonly Source?: string | undefined; readonly Destination?: string | undefined };

@@ -85,7 +85,7 @@ async function openEngineAlone(
   const { clock, log, ending } = surroundings;
   const cli = await import('../interfaces/cli/cli.ts');
   const { createProber } = await import('../adapters/probe/prober.ts');
-  const { openComposeFilesOf, openNotes, openOnlyEngine, openRegistry } = await import('./open-engine.ts');
+  const { openComposeFilesOf, openNotes, openOnlyEngine, openRegistry, openUnitsOf } = await import('./open-engine.ts');
   const changesNothing = isReader(command, settings);
   const engine = await openOnlyEngine(settings, surroundings, changesNothing);
   const registry = await openRegistry(settings, surroundings, async (read, signal) => read(await engine.info(signal)));
@@ -111,6 +111,7 @@ async function openEngineAlone(
         ...(ending && { ending }),
         ...(door && { door }),
         ...composeFiles,
+        ...openUnitsOf(engine, settings),
         verificationKeys: await readKeys(settings),
       },
       settings.service,

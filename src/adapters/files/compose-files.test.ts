@@ -7,7 +7,8 @@ import { generatedProject } from '../../../test/support/compose/generated-projec
 import { compareWithFiles } from '../../domain/compose/compose-edit.ts';
 import { composeNote, type ComposeQuestion } from '../../domain/compose/compose-state.ts';
 import { imagesOf, textOf, type ComposeSource } from '../../domain/compose/compose-project.ts';
-import { type ComposeRoot, openComposeFiles, parseCompose } from './compose-files.ts';
+import { openComposeFiles, parseCompose } from './compose-files.ts';
+import type { Root } from './rewrite-file.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -25,7 +26,7 @@ function write(files: Readonly<Record<string, string>>): void {
 type Asked = Partial<Omit<ComposeQuestion, 'project'>> & {
   readonly files?: readonly string[];
   readonly envFiles?: readonly string[];
-  readonly roots?: readonly ComposeRoot[];
+  readonly roots?: readonly Root[];
   readonly from?: string;
 };
 

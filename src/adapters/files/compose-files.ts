@@ -1,6 +1,5 @@
-import { constants } from 'node:fs';
 import { lstat, realpath } from 'node:fs/promises';
-import { basename, isAbsolute, sep } from 'node:path';
+import { basename, isAbsolute } from 'node:path';
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, parseAllDocuments, type Scalar } from 'yaml';
 import { compareWithFiles, isSame, type ComposeComparison } from '../../domain/compose/compose-edit.ts';
 import type { ComposeQuestion, ComposeRefusal, ComposeState } from '../../domain/compose/compose-state.ts';
@@ -17,21 +16,20 @@ import { createQueue, lockFolder, withDeadline } from './folder-lock.ts';
 import {
   hashOf,
   heldByEditor,
+  isBelow,
+  isInRoots,
   keepCopy,
   mendFile,
-  openRegular,
   readCopy,
-  readWhole,
+  readText,
   rewriteFile,
+  type Root,
   whyNotWritable,
   workTreeOf,
 } from './rewrite-file.ts';
 
-/** A folder that may be read: as the labels of containers name it, and where this process sees it. */
-export type ComposeRoot = { readonly named: string; readonly seen: string };
-
 type ComposeFilesOptions = {
-  readonly roots: readonly ComposeRoot[];
+  readonly roots: readonly Root[];
   /** Whether files may be written. */
   readonly writes?: boolean;
   /** The folder for copies of files that are about to be written; undefined: none are kept. */
@@ -77,7 +75,7 @@ const maxMs = 5000;
 const maxWriteMs = 30_000;
 
 type World = {
-  readonly roots: readonly ComposeRoot[];
+  readonly roots: readonly Root[];
   readonly sources: Map<string, ComposeSource>;
   /** The real paths of files that were read, as this process sees them. */
   readonly paths: Map<string, string>;
@@ -127,7 +125,7 @@ async function expectation(question: ComposeQuestion, world: World): Promise<Com
   return reason === undefined ? { ...state, state: 'will-write' } : { ...state, state: 'refused', reason };
 }
 
-type Writing = { readonly roots: readonly ComposeRoot[]; readonly copies: string | undefined };
+type Writing = { readonly roots: readonly Root[]; readonly copies: string | undefined };
 
 /** One write at a time, among all processes that share the folder of the copies. */
 async function writeAlone(order: ComposeOrder, { roots, copies }: Writing): Promise<ComposeState> {
@@ -210,7 +208,7 @@ function tagOf(reference: string): string {
 async function ownerAmong(
   others: readonly ComposeProject[],
   path: string,
-  roots: readonly ComposeRoot[],
+  roots: readonly Root[],
 ): Promise<string | undefined> {
   for (const project of others.slice(0, maxProjects)) {
     const world: World = { roots, sources: new Map(), paths: new Map() };
@@ -224,7 +222,7 @@ const maxProjects = 200;
 
 async function readSource(
   path: string,
-  roots: readonly ComposeRoot[],
+  roots: readonly Root[],
 ): Promise<{ readonly source: ComposeSource; readonly real?: string }> {
   const place = placeOf(path, roots);
   if (place === undefined) return { source: 'outside-roots' };
@@ -240,34 +238,11 @@ async function readSource(
 }
 
 /** Where this process sees it; undefined outside of the roots. */
-function placeOf(path: string, roots: readonly ComposeRoot[]): string | undefined {
+function placeOf(path: string, roots: readonly Root[]): string | undefined {
   if (!isAbsolute(path) || path.includes('\0')) return undefined;
   if (roots.length === 0) return path;
   const root = roots.find(({ named }) => isBelow(path, named));
   return root && root.seen + path.slice(root.named.length);
-}
-
-/** The files of the kernel are no compose files, whatever the roots are. */
-async function isInRoots(real: string, roots: readonly ComposeRoot[]): Promise<boolean> {
-  if (['/proc', '/sys', '/dev'].some((folder) => isBelow(real, folder))) return false;
-  if (roots.length === 0) return true;
-  const folders = await Promise.all(roots.map(({ seen }) => realpath(seen).catch(() => undefined)));
-  return folders.some((folder) => folder !== undefined && isBelow(real, folder));
-}
-
-function isBelow(path: string, folder: string): boolean {
-  return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
-}
-
-/** Undefined if it is no regular file, too large, no UTF-8, or another file than a moment ago. */
-async function readText(real: string): Promise<string | undefined> {
-  const file = await openRegular(real, constants.O_RDONLY);
-  try {
-    const bytes = file && (await readWhole(file));
-    return bytes && new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } finally {
-    await file?.close();
-  }
 }
 
 /** A text in the form of compose files. Without `documents` it is none, or it has more than a compose file may have. */

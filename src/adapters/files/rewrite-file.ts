@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, readdir, readlink, rm, stat } from 'node:fs/promises';
-import { basename, dirname, join, relative } from 'node:path';
+import { type FileHandle, lstat, mkdir, open, readdir, readlink, realpath, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isTorn } from '../../domain/compose/compose-record.ts';
 import type { ComposeRefusal } from '../../domain/compose/compose-state.ts';
 import { codeOf, messageWithoutPath } from '../../domain/text/errors.ts';
 import { makeFolderIn, replaceLines } from './line-file.ts';
+
+/** A folder that may be read: as the labels of containers name it, and where this process sees it. */
+export type Root = { readonly named: string; readonly seen: string };
 
 /** `failed`: the system refused a write, and the old bytes are back; `lost` if they could not be put back. */
 type Rewritten =
@@ -119,6 +122,30 @@ export async function openRegular(real: string, flags: number): Promise<FileHand
   }
   await file.close();
   return undefined;
+}
+
+/** Whether a path without links is below a root. Files of the kernel never are. Without roots all others are. */
+export async function isInRoots(real: string, roots: readonly Root[]): Promise<boolean> {
+  if (['/proc', '/sys', '/dev'].some((folder) => isBelow(real, folder))) return false;
+  if (roots.length === 0) return true;
+  const folders = await Promise.all(roots.map(({ seen }) => realpath(seen).catch(() => undefined)));
+  return folders.some((folder) => folder !== undefined && isBelow(real, folder));
+}
+
+/** `folder` may be `/`, or end with a slash. */
+export function isBelow(path: string, folder: string): boolean {
+  return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}
+
+/** Undefined if it is no regular file, too large, no UTF-8, or another file than a moment ago. */
+export async function readText(real: string): Promise<string | undefined> {
+  const file = await openRegular(real, constants.O_RDONLY);
+  try {
+    const bytes = file && (await readWhole(file));
+    return bytes && new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } finally {
+    await file?.close();
+  }
 }
 
 /** Undefined if it is too large. */

@@ -1,13 +1,14 @@
 import { accessTest, type AccessFilter } from '../../domain/access/rights.ts';
 import { failedInAnother, withCanaries } from '../../domain/plan/order.ts';
 import type { ContainerSummary, Container } from '../../domain/container/container.ts';
+import { judgeUnit, unitOf, type UnitVerdict } from '../../domain/container/quadlet.ts';
 import { withoutKept } from '../../domain/recovery/leftovers.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { isContainer } from '../../domain/run/session.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { imageLabelsIn } from '../../domain/container/lookup.ts';
 import { monitoredOnly, whyOptedOut } from '../../domain/check/selection.ts';
-import type { ServiceSettings, SelfUpdate } from '../../domain/settings/effective-settings.ts';
+import { labelValuesOf, type ServiceSettings, type SelfUpdate } from '../../domain/settings/effective-settings.ts';
 import {
   planUpdate,
   affectedBy,
@@ -96,6 +97,7 @@ export function createPlanner(outside: ReadOnlyOutside, settings: ServiceSetting
       // The restart of a container that depends on another one would cut the connection too.
       optedOut: new Map([...needed, ...optedOut, ...reasonsOf(true)]),
       doors: new Map(reasonsOf(false)),
+      units: await readUnits(outside, stale, graph, signal),
       imageIds,
       ownId,
       settings: { ...settings, selfUpdate: ownSelfUpdate(instance, settings) },
@@ -107,6 +109,32 @@ export function createPlanner(outside: ReadOnlyOutside, settings: ServiceSetting
     };
   };
 }
+
+/** The units of systemd that run stale containers of Podman. */
+async function readUnits(
+  { units, engine }: Pick<ReadOnlyOutside, 'units' | 'engine'>,
+  stale: readonly StaleContainer[],
+  { containers }: Pick<DependencyGraph, 'containers'>,
+  signal: AbortSignal | undefined,
+): Promise<ReadonlyMap<string, UnitVerdict>> {
+  const run = stale.flatMap(({ id, reference, formerReference }) => {
+    const container = containers.get(id);
+    const name = container && unitOf(container);
+    const next = formerReference === undefined ? undefined : reference;
+    return container === undefined || name === undefined ? [] : [{ container, name, next }];
+  });
+  if (units === undefined || run.length === 0 || (await engine.info(signal)).kind !== 'podman') return new Map();
+  const verdicts = await mapConcurrently(run, unitsAtOnce, async ({ container, name, next }) => {
+    const reading = await units.read(name);
+    const isOff = labelValuesOf(container).composeFiles === false;
+    const kept = isOff && { whyNotWritten: 'its label compose-files keeps Upkeep from writing its file' };
+    return [container.id, judgeUnit(container, name, { ...reading, ...kept }, next)] as const;
+  });
+  return new Map(verdicts);
+}
+
+/** Each is a process. */
+const unitsAtOnce = 4;
 
 const outsideWords = 'is not one of those that this caller may change';
 

@@ -10,6 +10,7 @@ import type { RecoveredTransaction } from '../../domain/run/event.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { isParkedName, transactionMarksOf } from '../../domain/transaction/transaction-names.ts';
 import type { ComposeKeeper } from './compose-files.ts';
+import type { UnitKeeper } from './units.ts';
 import { listAll, type Listing } from '../engine/listing.ts';
 import type { RecoverServices } from '../swarm/follow-service.ts';
 import { isSettled, type RepairNews } from '../recovery/background-repairs.ts';
@@ -111,6 +112,7 @@ type RepairParts = {
   readonly news: RepairNews;
   readonly recoverServices: RecoverServices;
   readonly composeKeeper: Pick<ComposeKeeper, 'settle'>;
+  readonly unitKeeper: Pick<UnitKeeper, 'settle'>;
 };
 
 /**
@@ -118,7 +120,7 @@ type RepairParts = {
  * must not wait for its next start. The caller must hold the update lock, because a repair changes containers.
  */
 export function createListRepaired(parts: RepairParts): ListRepaired {
-  const { outside, settings, onRepair, background, news, recoverServices, composeKeeper } = parts;
+  const { outside, settings, onRepair, background, news, recoverServices, composeKeeper, unitKeeper } = parts;
 
   function report(reported: readonly RecoveredTransaction[]): void {
     for (const { containers, result, reason } of reported) {
@@ -129,7 +131,7 @@ export function createListRepaired(parts: RepairParts): ListRepaired {
   }
 
   return async (signal) => {
-    report(news.of(await recoverServices(signal)));
+    report(news.of([...(await recoverServices(signal)), ...(await unitKeeper.settle())]));
     const listing = await listAll(outside, signal);
     if (signal?.aborted) return listing;
     if (!hasRemains(listing)) {

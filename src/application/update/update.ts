@@ -26,6 +26,7 @@ import { cancelledBeforeTurn, runPlan, fetchAhead, isUnpulled, untouched, type P
 import type { ImagesAhead } from '../transaction/create-successor.ts';
 import { type HandedOver, runTransaction } from '../transaction/run-transaction.ts';
 import type { ComposeKeeper } from './compose-files.ts';
+import type { UnitKeeper } from './units.ts';
 import { mapConcurrently, type SharedUse } from '../async/concurrency.ts';
 import { orderByNetwork } from '../../domain/plan/order.ts';
 import { updateBesideServices, withoutServices } from '../swarm/update-services.ts';
@@ -48,6 +49,7 @@ type UpdateParts = {
   readonly plan: Planner;
   readonly lock: UpdateLock;
   readonly composeKeeper: ComposeKeeper;
+  readonly unitKeeper: Pick<UnitKeeper, 'restarting'>;
   /** Whether a container's newer version may still be applied at this moment. */
   readonly whyNotNow: FinalHoldCheck;
   /** The newer version of a container that the last check has shown. */
@@ -62,8 +64,8 @@ type UpdateParts = {
  * fails. A failure for one container is its outcome.
  */
 export function createUpdate(parts: UpdateParts): Update {
-  const { outside, settings, listRepaired, select, judge, lock, composeKeeper, afterHandOver } = parts;
-  const perform = composeKeeper.keeping(runTransaction);
+  const { outside, settings, listRepaired, select, judge, lock, composeKeeper, unitKeeper, afterHandOver } = parts;
+  const perform = composeKeeper.keeping(unitKeeper.restarting(runTransaction));
   const { publish, clock } = outside;
 
   return async (request, signal) => {

@@ -1,11 +1,12 @@
 import type { Container, Image, ImageSummary, Network } from '../container/container.ts';
+import type { UnitReading, UnitRecord } from '../container/quadlet.ts';
 import type { ComposeProject } from '../compose/compose-project.ts';
 import type { ComposeEdit } from '../compose/compose-record.ts';
 import type { ComposeQuestion, ComposeState } from '../compose/compose-state.ts';
 import type { Digest } from '../image/image-reference.ts';
 import type { Platform } from '../image/platform.ts';
 import type { ServiceEvent } from '../run/event.ts';
-import type { EngineReader, Swarm, SwarmReader, EngineWriter } from './engine.ts';
+import type { CallOutcome, EngineReader, Swarm, SwarmReader, EngineWriter } from './engine.ts';
 import type { VerificationKey } from '../image/signature.ts';
 import type { Registry } from './registry.ts';
 
@@ -39,6 +40,8 @@ export type Outside = {
   readonly freeBytes?: (folder: string) => Promise<number | undefined>;
   /** Absent with `--compose-files off`. */
   readonly composeFiles?: ComposeFiles;
+  /** Absent for an engine in memory. */
+  readonly units?: Units;
   /** Signs journals and marks in the engine; absent without a key. */
   readonly seal?: Seal;
   /** Public keys that may sign images. Absent or empty: no image needs a signature, unless a container requires one. */
@@ -123,6 +126,29 @@ export type ComposeOrder = {
   readonly interrupted?: ComposeEdit;
   /** Awaited right before a file changes. */
   readonly onWriting: (edit: ComposeEdit) => Promise<void>;
+};
+
+/** The units of systemd that run containers, beside the engine. Its methods never throw. */
+export type Units = {
+  readonly read: (name: string) => Promise<UnitReading>;
+  /** `ActiveState`: `active`, `activating`, `failed`, …; undefined if systemd does not answer. */
+  readonly activeState: (name: string) => Promise<string | undefined>;
+  /** Ends when the unit has started again, or has failed to. Its earlier failed starts no longer count. */
+  readonly restart: (name: string) => Promise<CallOutcome>;
+  /**
+   * Gives the file of a unit the tag of `to`, if it names `from`, and makes systemd read it. `noop`: the file names `to`
+   * already. `refused`: the file is as it was.
+   */
+  readonly write: (order: UnitOrder) => Promise<CallOutcome>;
+};
+
+export type UnitOrder = Pick<UnitRecord, 'id' | 'file'> & {
+  readonly from: string;
+  readonly to: string;
+  /** An earlier change of the file under the same id, which may not have come to its end. */
+  readonly interrupted?: NonNullable<UnitRecord['edit']>;
+  /** Awaited right before the file changes. Throws to keep it. */
+  readonly onWriting: (edit: NonNullable<UnitRecord['edit']>) => Promise<void>;
 };
 
 /** The same for use cases that only read: the type has no changing calls. */

@@ -8,6 +8,7 @@ import {
 } from '../settings/effective-settings.ts';
 import { removesItself, ownJournal } from '../transaction/journal.ts';
 import type { Container } from '../container/container.ts';
+import type { UnitVerdict } from '../container/quadlet.ts';
 import type { DependencyGraph, HardDependency } from './dependency-graph.ts';
 import { quoted } from '../text/printable.ts';
 import { swarmTaskLabel } from '../check/selection.ts';
@@ -31,6 +32,8 @@ export type ReplacementContext = {
   readonly ownId: string | undefined;
   /** The containers that a helper replaces, because this process needs them, by id. Each reason follows its name. */
   readonly doors: ReadonlyMap<string, string>;
+  /** The units of systemd that run stale containers, by the id of the container. Absent: none is known. */
+  readonly units?: ReadonlyMap<string, UnitVerdict>;
   readonly settings: Pick<
     ServiceSettings,
     'updateAutoRemove' | 'selfUpdate' | 'data' | 'dataFolders' | 'removeVolumes'
@@ -55,14 +58,33 @@ export function whyNotReplaceable(container: Container, context: ReplacementCont
   if (status === 'running' && context.jobs.has(container.id)) {
     return 'is a job that others wait for, and is running: it is replaced when it has ended';
   }
-  if (container.settings.obstacle !== undefined) return container.settings.obstacle;
-  const reason = removesItself(container) ? whyNotByAutoRemoveReplica(container, context) : undefined;
+  const unit = context.units?.get(container.id);
+  const reason = unit === undefined ? whyNotRecreated(container, context) : whyNotByUnit(container, unit, context);
   if (reason !== undefined) return reason;
   if (!context.imageIds.has(container.imageId)) {
     return 'runs an image that is gone from the engine, so its own settings cannot be distinguished from the image’s';
   }
   const held = context.graph.hard.get(container.id) ?? [];
   return held.map((dependency) => whyLost(container, dependency, context)).find((why) => why !== undefined);
+}
+
+function whyNotRecreated(container: Container, context: ReplacementContext): string | undefined {
+  const { obstacle } = container.settings;
+  return obstacle ?? (removesItself(container) ? whyNotByAutoRemoveReplica(container, context) : undefined);
+}
+
+/** systemd starts a container anew, alone, and always. */
+function whyNotByUnit(
+  container: Container,
+  unit: UnitVerdict,
+  { moved, doors }: ReplacementContext,
+): string | undefined {
+  if (unit.kind === 'held') return unit.reason;
+  const run = `is run by the systemd unit ${quoted(unit.unit.name, 100)}`;
+  if (doors.has(container.id)) return `${run}, and carries the connection of Upkeep to the engine: restart it by hand`;
+  if (moved.size > 1) return `${run}, and other containers would have to move with it: restart it by hand`;
+  const isRun = container.state.status === 'running' && moved.get(container.id) === 'running';
+  return isRun ? undefined : `${run}, which would start it, and it is not to run`;
 }
 
 function whyNotByHelper(

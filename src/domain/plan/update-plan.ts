@@ -4,6 +4,7 @@ import {
   type DesiredEndStateSettings,
 } from '../settings/effective-settings.ts';
 import type { Container } from '../container/container.ts';
+import { type PlannedUnit, unitOf } from '../container/quadlet.ts';
 import {
   awaitedJobs,
   replacedTogetherWith,
@@ -162,9 +163,11 @@ function groupReason(count: number, { name }: Container, why: string): string {
 /** Why the data of a member cannot be copied, as far as settings and other containers show. */
 function whyNoCopy(members: readonly PlannedMember[], { graph }: KnownInput): string | undefined {
   const group = new Set(members.map(({ container }) => container.id));
-  for (const { container, data } of members) {
+  for (const { container, data, unit } of members) {
     if (data === undefined) continue;
-    const why = data.fault ?? whyWritten(container, data.items, { containers: graph.containers.values(), group });
+    const byUnit = unit && 'is restarted by its systemd unit, so its data cannot be copied while it is stopped';
+    const why =
+      byUnit ?? data.fault ?? whyWritten(container, data.items, { containers: graph.containers.values(), group });
     if (why !== undefined) return groupReason(members.length, container, why);
   }
   return undefined;
@@ -195,6 +198,8 @@ export type PlannedMember = NewImage & {
   readonly hardDependencies: readonly string[];
   /** Its data that are copied and put back, and the rest. Absent: no copy is asked for, or nothing new is started. */
   readonly data?: SavedData;
+  /** The unit of systemd that makes its successor. Absent: Upkeep makes it. */
+  readonly unit?: PlannedUnit;
   /** Others use its volumes (`volumes_from`), and must find the same ones in its successor. */
   readonly lendsVolumes?: true;
   readonly desiredEndState: DesiredEndState;
@@ -287,6 +292,7 @@ function transactionOf(
     const desiredEndState = endings.get(container.id) ?? 'stopped';
     const lendsVolumes = lenders.has(container.id);
     const data = dataOf(container, { cause, desiredEndState, lendsVolumes }, input);
+    const unit = input.units?.get(container.id);
     return {
       container,
       cause,
@@ -299,6 +305,7 @@ function transactionOf(
       hardDependencies: hardDependenciesOfId(graph, container.id).filter((id) => endings.has(id)),
       ...(lendsVolumes && { lendsVolumes }),
       ...(data !== undefined && { data }),
+      ...(unit?.kind === 'unit' && { unit: unit.unit }),
       desiredEndState,
       waitsFor: conditionalOn(graph, container.id)
         .map(({ targetId }) => targetId)
@@ -470,11 +477,6 @@ function holdersOfNamespaces({ hard }: Pick<DependencyGraph, 'hard'>): ReadonlyM
   return holders;
 }
 
-/** Whether systemd runs it: its unit ends with the container, and removes it. On Docker the label means nothing. */
-function isOfUnit({ settings: { Config, obstacle } }: Container): boolean {
-  return obstacle !== undefined && Config.Labels?.['PODMAN_SYSTEMD_UNIT'] !== undefined;
-}
-
 /** A container whose namespaces are in use is restarted only if all their users may be. Each is `asked` once. */
 function mayBeRestarted(
   id: string,
@@ -487,7 +489,8 @@ function mayBeRestarted(
   const { graph, jobs, optedOut, ownId, settings } = input;
   const container = graph.containers.get(id);
   if (container === undefined || id === ownId || optedOut.has(id) || container.state.status !== 'running') return false;
-  if (isOfUnit(container)) return false;
+  // Its unit ends with the container, and removes it.
+  if (unitOf(container) !== undefined) return false;
   if (desiredEndStateOf(container, { isLinked: true, isJob: jobs.has(id) }, settings) !== 'running') return false;
   return (holders.get(id) ?? []).every((holder) => {
     const status = graph.containers.get(holder)?.state.status;

@@ -164,7 +164,7 @@ function serviceLine(
 }
 
 function memberLine(
-  { container, cause, reference, formerReference, digest, hardDependencies, desiredEndState }: PlannedMember,
+  { container, cause, reference, formerReference, digest, hardDependencies, desiredEndState, unit }: PlannedMember,
   members: readonly PlannedMember[],
   checked: ReadonlyMap<string, CheckedContainer>,
   style: Style,
@@ -181,7 +181,8 @@ function memberLine(
   const reason = isPlain ? '' : (found?.reason ?? '');
   const change = latestVersion === undefined ? '' : versionCell({ from: version, to: latestVersion }).text;
   const to = digest === undefined ? '' : ` to ${shortDigest(digest)}`;
-  const how = desiredEndState === 'stopped' ? ', left stopped' : '';
+  const byUnit = unit === undefined ? '' : `, by a restart of its unit ${shown(unit.name)}`;
+  const how = desiredEndState === 'stopped' ? ', left stopped' : byUnit;
   const image = imageChange(formerReference ?? reference, reference);
   const what = `${shown(image)}${change === '' ? to : `, ${change}`}`;
   return `   ${name}: ${what}${how}${reason === '' ? '' : style.grey(` (${shown(reason)})`)}`;
