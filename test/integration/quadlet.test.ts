@@ -30,7 +30,7 @@ describeInLab('a container that Quadlet runs', (lab) => {
   });
   beforeEach((context) => {
     if (!hasQuadlet()) skipBecause(context, 'it needs Podman and systemd');
-    state = mkdtempSync(join(lab.dir, 'units-'));
+    state = mkdtempSync(join(lab.dir, 'state-'));
     repository = `quadlet/web${(tests += 1)}`;
   });
   afterEach(async () => {

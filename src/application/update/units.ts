@@ -150,11 +150,12 @@ export function createUnitKeeper(
     return verdict.kind === 'passed' && (await by.activeState(unit)) === 'active';
   }
 
+  /** The mark goes first: without its record nobody would look for it. */
   async function finish(record: UnitRecord): Promise<void> {
-    await note({ ...record, step: 'over', atMs: clock.nowMs() });
     const outcome = await untag(outside, markOf(record)).catch(() => undefined);
     if (outcome !== undefined && isFailure(outcome))
       outside.log.debug('The mark of an old image stays', { container: record.container, error: outcome.message });
+    await note({ ...record, step: 'over', atMs: clock.nowMs() });
   }
 
   async function update(

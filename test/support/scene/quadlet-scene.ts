@@ -100,7 +100,7 @@ exit $code
       try {
         systemctl('start', `${name}.service`);
       } catch (error) {
-        throw new Error(`${String(error)}\n${readFileSync(join(folder, 'systemd.log'), 'utf8').slice(-3000)}`);
+        throw new Error(readFileSync(join(folder, 'systemd.log'), 'utf8').slice(-3000), { cause: error });
       }
     },
     at: (when, verb, command) => writeFileSync(join(hooks, `${when}-${verb}`), command),
