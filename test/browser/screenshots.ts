@@ -57,6 +57,7 @@ describeInBrowser('the home server', () => {
   test.each(scenes)('%s', async (name, options) => {
     const page = await stage.open({ colorScheme: 'light', ...options });
     await page.locator('#live[data-state="live"]').waitFor();
+    await page.locator('#runs', { hasText: 'rolled back' }).waitFor({ state: 'attached' });
     await shoot(page, name);
   });
 

@@ -30,7 +30,8 @@ export function paintSummary(context: PageContext, counts: Counts): void {
   }
   if (document.title !== headline.tab) document.title = headline.tab;
   repaint(byId('lead'), headline.parts, () => headline.parts.map((part) => partNode(context, part)));
-  const last = lastRunWords(containers.status(), context.runs()[0], nowMs);
+  const newest = context.runs()[0] ?? (context.isOn('history') ? 'unread' : undefined);
+  const last = lastRunWords(containers.status(), newest, nowMs);
   const next = nextRunWords(containers.status(), nowMs);
   repaint(byId('runs'), [last, next], () => runNodes(last, next));
   paintActions(context, counts.updatable);

@@ -8,7 +8,8 @@ import { startAddress } from '../address.ts';
 import { describeState, groupTitles } from './describe-state.ts';
 import { explain, failedTimesOf } from './explain.ts';
 import { rowContent, pullReference, shortImage, versionsOf } from './row.ts';
-import { scheduleWords } from './runs.ts';
+import { readHistory } from '../documents/history.ts';
+import { lastRunWords, scheduleWords } from './runs.ts';
 
 const now = new Date(2026, 10, 20, 14, 52).getTime();
 const iso = (ms: number) => new Date(ms).toISOString();
@@ -332,4 +333,14 @@ test('an image is shown without its registry, and pulled with it and by digest',
   // A container that was created from the id of an image.
   for (const image of ['sha256:0123456789abcdef', '0123456789ab'])
     expect(pullReference(one({ image, digest: 'sha256:a' }))).toBe('');
+});
+
+test('the last run is told without counts until the history tells a failure from a rollback', () => {
+  const timestamp = '2026-01-01T04:00:00Z';
+  const status = readStatus({ last_run: timestamp, summary: { scanned: 2, failed: 1, updated: 1 } });
+  const [run] = readHistory({ entries: [{ timestamp, updated: 1, failed: 1, rolled_back: 1 }] });
+  const told = (newest: Parameters<typeof lastRunWords>[1]) => lastRunWords(status, newest, Date.parse(timestamp));
+  expect(told('unread')).toMatch(/^Last run [^:]+(?::\d\d)?$/);
+  expect(told(run)).toMatch(/: 1 updated and 1 failed and was rolled back$/);
+  expect(told(undefined)).toMatch(/: 1 updated and 1 failed$/);
 });

@@ -3,10 +3,18 @@ import type { PastRun } from '../documents/history.ts';
 import type { Status } from '../documents/status.ts';
 import { when, duration, joinedWords } from '../words.ts';
 
-/** `Last run today 04:02: 3 updated and 1 rolled back`; undefined before the first run. */
-export function lastRunWords(status: Status, newest: PastRun | undefined, nowMs: number): string | undefined {
-  const atMs = status.lastRunAtMs ?? newest?.atMs;
+/**
+ * `Last run today 04:02: 3 updated and 1 rolled back`; undefined before the first run. Only the history, which is read
+ * after the status, tells a failure from a rollback.
+ */
+export function lastRunWords(
+  status: Status,
+  newest: PastRun | 'unread' | undefined,
+  nowMs: number,
+): string | undefined {
+  const atMs = status.lastRunAtMs ?? (newest === 'unread' ? undefined : newest?.atMs);
   if (atMs === undefined) return undefined;
+  if (newest === 'unread') return `Last run ${when(atMs, nowMs)}`;
   const did = didWords(newest ?? { ...status.summary, rolledBack: 0, wentBack: 0 });
   return `Last run ${when(atMs, nowMs)}: ${did.length === 0 ? 'nothing new' : joinedWords(did)}`;
 }
