@@ -124,9 +124,11 @@ function shortHelp(option: Option, width: number): string[] {
   const [whole = ''] = option.meaning.split(/\. (?=[A-Z])/);
   const [clause = ''] = /^(?:\([^)]*\)|[^,:;(]|[,:;](?! ))*/.exec(whole) ?? [];
   const isWhole = whole.length <= maxShortMeaning || clause.length === whole.length;
-  const sentence = isWhole ? whole : `${clause} …`;
+  // The sign stays on the line of its clause.
+  const sentence = isWhole ? whole : `${clause}\u00A0…`;
   const defaultValue = option.defaultMeaning === undefined ? shownDefault(option) : '';
-  return entry(termOf(option), sentence + (defaultValue === '' ? '' : ` [${defaultValue}]`), columnOf(width), width);
+  const text = sentence + (defaultValue === '' ? '' : ` [${defaultValue}]`);
+  return entry(termOf(option), text, columnOf(width), width).map((line) => line.replace('\u00A0', ' '));
 }
 
 /** A line of a terminal with 100 columns. */

@@ -84,7 +84,7 @@ export const commands = [
     name: 'update',
     usage: '[NAME…]',
     summary: 'update now, once',
-    meaning: 'Checks the registries, then updates the stale containers in the order of their dependencies',
+    meaning: 'Checks the registries, then replaces outdated containers in the order of their dependencies',
     exitCodes: ofUpdate,
     examples: [
       { line: 'upkeep update', meaning: 'all containers' },
