@@ -344,6 +344,8 @@ function rowCells({ one, content, isPicked, action, down }: CellParts): readonly
   const box = h('input', { type: 'checkbox', 'aria-label': `Select ${one.name}` });
   box.checked = isPicked;
   const state = runs.isBad ? h('b', {}, runs.state) : runs.state;
+  // On a phone the heading and the button say as much as the word, but not of an approval.
+  const hidesWord = described.aside !== undefined && described.action !== 'approve';
   return [
     cell('c-pick', box),
     cell('c-mark', icon(described.icon, described.turning === true ? 'turning' : '')),
@@ -358,7 +360,7 @@ function rowCells({ one, content, isPicked, action, down }: CellParts): readonly
     cell('c-engine', one.engine),
     h('td', { class: 'c-image', role: 'cell', title: one.image }, shortImage(one.image)),
     cell(`c-version${one.latestVersion === '' ? ' same' : ''}`, ...versionNodes(one)),
-    cell(`c-status${described.aside === undefined ? '' : ' has-aside'}`, ...statusNodes(content)),
+    cell(`c-status${hidesWord ? ' has-aside' : ''}`, ...statusNodes(content)),
     cell('c-state', down === undefined ? state : down, down === undefined && runs.since),
     h('td', { class: 'c-checked', role: 'cell', title: checked.title }, checked.text),
     cell('c-act', action !== undefined && actionButton(action, one.name)),
