@@ -24,7 +24,7 @@ export const homeAssistantForm = 'homeassistant+mqtt://[USER:PASSWORD@]HOST[:POR
 
 export const homeAssistantParameters = {
   prefix: text('discovery prefix of Home Assistant', { fallback: 'homeassistant' }),
-  base: text('first level of our own topics', { fallback: 'upkeep' }),
+  base: text("first level of Upkeep's own topics", { fallback: 'upkeep' }),
   node: text(
     'name of this Upkeep in topics and ids; by default an id in the folder of `--state-dir`, else the names of engine and own container, or the host name outside of a container',
   ),

@@ -10,7 +10,7 @@ import { plainFor, writtenFor, titleOf } from '../service/markup.ts';
 export const ntfy = defineService({
   schemes: ['ntfy'],
   title: 'ntfy',
-  form: 'ntfy://[USER:PASSWORD@]HOST/TOPIC',
+  form: 'ntfy://[USER:PASSWORD@]HOST[:PORT]/TOPIC',
   about: 'Give an access token as `token=tk_…`, or as the password, without a user: `ntfy://:tk_…@HOST/TOPIC`.',
   example: 'ntfy://:tk_AgQdq7mVBoFD37zQVN29RhuMzNIz2@ntfy.example.com/upkeep?priority=high&tags=whale',
   parameters: {

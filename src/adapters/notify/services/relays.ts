@@ -67,7 +67,7 @@ export const webhook = defineService({
   title: 'Signed webhook',
   form: 'webhook+https://HOST[:PORT]/PATH?secret=SECRET',
   about:
-    'The body is a [signed JSON object](#the-body-of-a-signed-webhook). A secret is any text, or `whsec_` and base64. To replace a secret, give the new and the old one, separated by a comma.',
+    'The body is a [signed JSON object](#the-body-of-a-signed-webhook). A secret is any text of at least 16 bytes, or `whsec_` and at least 16 bytes in base64. To replace a secret, give the new and the old one, separated by a comma.',
   example: 'webhook+https://hooks.example.com/upkeep?secret=whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
   parameters: { secret: list('one or two secrets', { isRequired: true }), title: text('for messages without a title') },
   otherKeys: 'forwarded',
