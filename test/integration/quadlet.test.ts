@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -29,7 +38,7 @@ describeInLab('a container that Quadlet runs', (lab) => {
     if (hasQuadlet()) quadlet = await startQuadlet(lab);
   });
   beforeEach((context) => {
-    if (!hasQuadlet()) skipBecause(context, 'it needs Podman and systemd');
+    if (!hasQuadlet()) skipBecause(context, 'it needs Podman 5.4 and systemd: LAB_ENGINE=podman-5.4');
     state = mkdtempSync(join(lab.dir, 'state-'));
     repository = `quadlet/web${(tests += 1)}`;
   });
@@ -128,6 +137,32 @@ describeInLab('a container that Quadlet runs', (lab) => {
     expect((await inspect('web')).Id).toBe(after.Id);
   });
 
+  test('a version that is never healthy: the old one is back', async () => {
+    const before = await started('web', catalogue.v1);
+    await push(catalogue.sick);
+    const told = await update('--health-timeout', '3s');
+    expect(told.outcome, told.reason).toBe('rolled_back');
+    expect(told.reason).toContain('sick');
+    expect((await inspect('web')).Image).toBe(before.Image);
+  });
+
+  test('its name, Restart= and a link to its file change nothing about that', async () => {
+    await push(catalogue['plain-v1']);
+    const more = 'ContainerName=shop.web\nAutoUpdate=registry\n[Service]\nRestart=always\n';
+    quadlet.start('web', image(), more);
+    const real = join(state, 'mine.container');
+    writeFileSync(real, textOf('web'));
+    rmSync(quadlet.fileOf('web'));
+    symlinkSync(real, quadlet.fileOf('web'));
+    quadlet.systemctl('daemon-reload');
+    const before = await inspect('shop.web');
+    await push(catalogue['plain-v2']);
+    const told = await update();
+    expect(told.outcome, told.reason).toBe('updated');
+    expect((await inspect('shop.web')).Image).not.toBe(before.Image);
+    expect(isActive('web')).toBe('ActiveState=active');
+  });
+
   describe('to another tag', () => {
     const versions = async (next: ImageSpec = webServer('2.0.0')) => {
       const before = await started('web', webServer('1.0.0'), `${majors}# the tag 1.0.0\n`, '1.0.0');
@@ -215,6 +250,7 @@ describeInLab('a container that Quadlet runs', (lab) => {
       },
     ],
     ['a file that systemd has not read', 'daemon-reload', (name) => touchLater(name)],
+    ['a file that others may write', 'others may write', (name) => chmodSync(quadlet.fileOf(name), 0o666)],
   ])('%s: held', async (_, words, change) => {
     const before = await started('web');
     await push(catalogue['plain-v2']);

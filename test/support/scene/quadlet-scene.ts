@@ -23,9 +23,8 @@ export type QuadletScene = {
 };
 
 /**
- * A manager of systemd with Quadlet's generator, beside the lab's Podman: Podman's own where the lab has it (5.4), else a
- * script that writes the same kind of unit. It is a user's manager, because the lab has no systemd as its first process;
- * a `systemctl` in front of systemd's asks it where Upkeep asks the system's.
+ * A manager of systemd with Quadlet's generator, beside the lab's Podman. It is a user's manager, because the lab has no
+ * systemd as its first process; a `systemctl` in front of systemd's asks it where Upkeep asks the system's.
  */
 export async function startQuadlet(lab: Lab): Promise<QuadletScene> {
   const folder = mkdtempSync(join(lab.dir, 'quadlet-'));
@@ -42,11 +41,9 @@ export async function startQuadlet(lab: Lab): Promise<QuadletScene> {
   const podman = join(bin, 'podman-of-the-lab');
   const path = process.env['PATH'] ?? '';
   script(podman, `export PATH=${path}\n${podmanVariables(dirname(lab.engine.socket))}\nexec podman "$@"\n`);
-  const root = process.env['LAB_PODMAN_ROOT'] ?? '';
-  const real = join(root, 'usr/libexec/podman/quadlet');
-  const generator = '/run/systemd/user-generators/lab-quadlet';
-  const own = `export QUADLET_UNIT_DIRS=${units} PODMAN=${podman}; exec chroot ${root} /usr/libexec/podman/quadlet --no-kmsg-log "$@"`;
-  script(generator, root !== '' && existsSync(real) ? own : likeQuadlet(podman));
+  const ofManager = '/run/systemd/user-generators/lab-quadlet';
+  const settings = `export QUADLET_UNIT_DIRS=${units} PODMAN=${podman}`;
+  script(ofManager, `${settings}\nexec chroot ${podmanRoot()} /${generator} --no-kmsg-log "$@"\n`);
 
   script(
     join(bin, 'systemctl'),
@@ -108,7 +105,7 @@ exit $code
     async remove() {
       clear();
       await manager.stop();
-      rmSync(generator, { force: true });
+      rmSync(ofManager, { force: true });
       rmSync(folder, { recursive: true, force: true });
     },
   };
@@ -130,24 +127,14 @@ function podmanVariables(dir: string): string {
     .join('\n');
 }
 
-/** The part of Quadlet's generator that these tests need. */
-const likeQuadlet = (podman: string) => `for file in ${units}/*.container; do
-  [ -e "$file" ] || continue
-  name=$(basename "$file" .container)
-  image=$(sed -n 's/^Image=//p' "$file" | head -n 1)
-  args=$(sed -n 's/^PodmanArgs=//p' "$file")
-  {
-    printf '[Unit]\\nSourcePath=%s\\n[Service]\\nType=notify\\nNotifyAccess=all\\nDelegate=yes\\nKillMode=mixed\\n' "$file"
-    printf 'Environment=PODMAN_SYSTEMD_UNIT=%%n\\nSyslogIdentifier=%%N\\n'
-    printf 'ExecStart=${podman} run --name %s --cidfile=%%t/%%N.cid --replace --rm --sdnotify=conmon -d %s %s\\n' "$name" "$args" "$image"
-    printf 'ExecStop=${podman} rm -v -f -i --cidfile=%%t/%%N.cid\\nExecStopPost=-${podman} rm -v -f -i --cidfile=%%t/%%N.cid\\n'
-    sed -n '/^\\[Service\\]/,/^\\[[^S]/{/^\\[/d;p}' "$file"
-  } >"$1/$name.service"
-done
-`;
-
-/** Whether the lab has the programs: Podman, and systemd of this machine. */
+/** Whether the lab has the programs: Podman 4.4 or newer, and systemd of this machine. */
 export function hasQuadlet(): boolean {
-  const isPodman = process.env['LAB_ENGINE']?.startsWith('podman') ?? false;
-  return isPodman && existsSync('/usr/lib/systemd/systemd') && existsSync('/usr/bin/systemctl');
+  const programs = ['/usr/lib/systemd/systemd', '/usr/bin/systemctl', join(podmanRoot(), generator)];
+  return podmanRoot() !== '' && programs.every((path) => existsSync(path));
 }
+
+function podmanRoot(): string {
+  return process.env['LAB_PODMAN_ROOT'] ?? '';
+}
+
+const generator = 'usr/libexec/podman/quadlet';
