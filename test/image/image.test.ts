@@ -127,6 +127,9 @@ describeImage('the image', (lab) => {
     await engine.waitFor('upkeep', ({ State }) => State.Health?.Status === 'healthy', 30_000);
     await pushImage(lab.registry, 'image/web', 'latest', catalogue.v2);
     expect(await scene.docker('exec', 'upkeep', 'upkeep', 'check', 'web')).toContain('1 update ready');
+    // A small base has no /usr/bin/env.
+    const read = "process.stdout.write(require('fs').readFileSync('/usr/local/bin/upkeep', 'utf8').split('\\n')[0])";
+    expect(await scene.docker('exec', 'upkeep', 'node', '-e', read)).toMatch(/^#!(?:\/[^\s/]+)*\/node$/);
     expect((await askForUpdate()).summary).toMatchObject({ updated: 1, failed: 0 });
     expect(await versionOfWeb()).toBe('v2');
     const key = await scene.docker('exec', 'upkeep', 'ls', '-ln', '/data/journal.key');
