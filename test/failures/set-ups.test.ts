@@ -168,50 +168,71 @@ describeInLab('a set-up that people have', (lab) => {
     expect(await stage.isReplaced('web')).toBe(true);
   });
 
-  test('failure 42: the containers that lead to another engine of the fleet are left alone, one behind another', async () => {
-    const far = await lab.startEngine({ name: 'farther' });
-    const server = createServer((client) => {
-      const engine = connect(far.socket);
-      for (const one of [client, engine]) one.on('error', () => one.destroy());
-      client.pipe(engine).pipe(client);
-    });
-    await once(server.listen(12392, '0.0.0.0'), 'listening');
-    onTestFinished(async () => {
-      server.close();
-      await far.remove();
-    });
-    const ExtraHosts = ['host.docker.internal:host-gateway'];
-    const passes = (TARGET: string, HostConfig: object) => ({
-      old: socketProxyImage('v1'),
-      next: socketProxyImage('v2'),
-      config: {
-        StopTimeout: 1,
-        Env: ['PATH=/usr/bin:/bin', `TARGET=${TARGET}`],
-        HostConfig: { ExtraHosts, Binds: nodeMounts, ...HostConfig },
-      },
-    });
-    const stage = await setRealStage(lab, {
-      gate: passes('host.docker.internal:12392', { PortBindings: { '2375/tcp': [{ HostIp: '', HostPort: '12391' }] } }),
-      front: passes('host.docker.internal:12391', published('12390')),
-      client: passes('host.docker.internal:12390', {}),
-      web: {},
-    });
-    const hosts = ['--host', `near=unix://${lab.engine.socket}`, '--host', 'far=tcp://127.0.0.1:12390'];
-    const { code, stdout, stderr } = await runUpkeep(['update', '--json', '--health-window', '500ms', ...hosts]);
-    expect(code, stdout + stderr).toBe(0);
-    const { containers } = JSON.parse(stdout) as { containers: { name: string; outcome: string; reason: string }[] };
-    expect(Object.fromEntries(containers.map((one) => [one.name, one.outcome])), stdout + stderr).toEqual({
-      gate: 'skipped',
-      front: 'skipped',
-      client: 'updated',
-      web: 'updated',
-    });
-    const why = 'carries the connection of Upkeep to the engine "far"';
-    for (const { outcome, reason } of containers)
-      expect([outcome, reason.includes(why)]).toEqual([outcome, outcome === 'skipped']);
-    for (const name of ['gate', 'front']) expect([name, await stage.isReplaced(name)]).toEqual([name, false]);
-    expect(await stage.harm()).toEqual([]);
-  });
+  test.each([
+    [
+      'published ports',
+      { port: '12391', TARGET: 'host.docker.internal:12392' },
+      { port: '12390', TARGET: 'host.docker.internal:12391' },
+    ],
+    [
+      'the network of the host',
+      { LISTEN: 12391, TARGET: '127.0.0.1:12392' },
+      { LISTEN: 12390, TARGET: '127.0.0.1:12391' },
+    ],
+  ])(
+    'failure 42: what leads to another engine of the fleet by %s is left alone, one behind another',
+    async (_, gate, front) => {
+      const far = await lab.startEngine({ name: 'farther' });
+      const server = createServer((client) => {
+        const engine = connect(far.socket);
+        for (const one of [client, engine]) one.on('error', () => one.destroy());
+        client.pipe(engine).pipe(client);
+      });
+      await once(server.listen(12392, '0.0.0.0'), 'listening');
+      onTestFinished(async () => {
+        server.close();
+        await far.remove();
+      });
+      const passes = ({ TARGET, LISTEN = 2375, port = '' }: { TARGET: string; LISTEN?: number; port?: string }) => ({
+        old: socketProxyImage('v1'),
+        next: socketProxyImage('v2'),
+        config: {
+          StopTimeout: 1,
+          Env: ['PATH=/usr/bin:/bin', `TARGET=${TARGET}`, `LISTEN=${LISTEN}`],
+          HostConfig: {
+            Binds: nodeMounts,
+            ...(port === ''
+              ? { NetworkMode: 'host' }
+              : {
+                  ExtraHosts: ['host.docker.internal:host-gateway'],
+                  PortBindings: { '2375/tcp': [{ HostIp: '', HostPort: port }] },
+                }),
+          },
+        },
+      });
+      const stage = await setRealStage(lab, {
+        'ssh-gate': passes(gate),
+        front: passes(front),
+        client: passes({ LISTEN: 12399, TARGET: '127.0.0.1:12398' }),
+        web: {},
+      });
+      const hosts = ['--host', `near=unix://${lab.engine.socket}`, '--host', 'far=tcp://127.0.0.1:12390'];
+      const { code, stdout, stderr } = await runUpkeep(['update', '--json', '--health-window', '500ms', ...hosts]);
+      expect(code, stdout + stderr).toBe(0);
+      const { containers } = JSON.parse(stdout) as { containers: { name: string; outcome: string; reason: string }[] };
+      expect(Object.fromEntries(containers.map((one) => [one.name, one.outcome])), stdout + stderr).toEqual({
+        'ssh-gate': 'skipped',
+        front: 'skipped',
+        client: 'updated',
+        web: 'updated',
+      });
+      const why = 'carries the connection of Upkeep to the engine "far"';
+      for (const { outcome, reason } of containers)
+        expect([outcome, reason.includes(why)]).toEqual([outcome, outcome === 'skipped']);
+      for (const name of ['ssh-gate', 'front']) expect([name, await stage.isReplaced(name)]).toEqual([name, false]);
+      expect(await stage.harm()).toEqual([]);
+    },
+  );
 
   test.each([
     ['at the stop', '/stop'],

@@ -438,6 +438,22 @@ describe('ownWays()', () => {
       { tls: { Env: ['BACKEND=192.168.1.9:2375', 'DOCKER_HOST=tcp://proxy:2375'] } },
       ['tls'],
     ],
+    [
+      'a tunnel in the network of the host',
+      { tunnel: { networkMode: 'host' }, web: { networkMode: 'host' }, 'haproxy-of-home': { networkMode: 'host' } },
+      { tunnel: { Cmd: ['-N', '-L', '127.0.0.1:2376:/var/run/docker.sock', 'nas'] }, web: { Env: ['PORT=8080'] } },
+      ['tunnel'],
+    ],
+    [
+      'a terminator and a tunnel in the network of the host, and a client',
+      { tls: { networkMode: 'host' }, autossh: { networkMode: 'host' }, client: { networkMode: 'host' } },
+      {
+        tls: { Env: ['LISTEN=2376', 'BACKEND=127.0.0.1:9000'] },
+        autossh: { Cmd: ['-L', '9000:/var/run/docker.sock', 'nas'] },
+        client: { Env: ['DOCKER_HOST=tcp://127.0.0.1:2376'] },
+      },
+      ['tls', 'autossh'],
+    ],
   ])('the hops to another engine: %s', (_, cast, settings, ways) => {
     const containers = Object.entries(cast).map(([name, parts]) => containerSummary(name, parts));
     const others = [{ engine: 'nas', route: tcp('localhost', 2376, '127.0.0.1') }];

@@ -86,9 +86,12 @@ export function doubtfulWays({ containers, ownId, routes }: Omit<OwnWayFacts, 'i
   const own = containers.find(({ id }) => id === ownId);
   const others = containers.filter(({ id, status }) => id !== ownId && isAlive(status));
   const seen: Seen = { others, own, isOwnEngine: false, inspected: new Map() };
-  const elsewhere = routesFromHere(routes, own, ownId).flatMap(({ route }) =>
-    route.kind === 'socket' ? [] : idsOf(connectedTo(entrancesOf(route, seen), others)),
-  );
+  const elsewhere = routesFromHere(routes, own, ownId).flatMap(({ route }) => {
+    if (route.kind === 'socket') return [];
+    const entrances = entrancesOf(route, seen);
+    if (entrances.length > 0) return idsOf(connectedTo(entrances, others));
+    return isOnThisHost(route) ? idsOf(others.filter((one) => isInHostNetwork(one) || hasUnknownNetwork(one))) : [];
+  });
   return [...new Set([...doubtfulHere(routes.own, containers, { ...seen, isOwnEngine: true }), ...elsewhere])];
 }
 
@@ -100,14 +103,9 @@ function doubtfulHere(route: EngineRoute, containers: readonly ContainerSummary[
     if (usualSocket.test(route.path)) return [];
     if (!showsMounts) return alive.map(({ id }) => id);
     const outside = outsideOf(route.path, own);
-    return makersOf(outside, others).some((one) => holdsEngineSocket(one, others))
-      ? []
-      : idsOf(
-          connectedTo(
-            others.filter((one) => mountsFolderOf(one, outside)),
-            others,
-          ),
-        );
+    if (makersOf(outside, others).some((one) => holdsEngineSocket(one, others))) return [];
+    const near = others.filter((one) => mountsFolderOf(one, outside));
+    return idsOf(connectedTo(near, others));
   }
   const entrances = entrancesOf(route, seen);
   const hosts = alive.filter((one) => (one !== own && isInHostNetwork(one)) || hasUnknownNetwork(one));
@@ -173,13 +171,23 @@ function withHopsBehind(entrances: readonly ContainerSummary[], seen: Seen): rea
  * applications in the same way, so the last one must look like a way to an engine. The socket of this engine is none.
  */
 function withHopsToElsewhere(entrances: readonly ContainerSummary[], seen: Seen): readonly ContainerSummary[] {
-  const hops = (one: ContainerSummary) => hopsOf(one, seen).filter((next) => !holdsEngineSocket(next, seen.others));
+  const words = ({ id }: ContainerSummary) => wordsOf(seen.inspected.get(id)?.settings.Config);
+  const isBeside = (one: ContainerSummary, next: ContainerSummary) =>
+    Array.from(words(one).join(' ').matchAll(loopbackPort), ([, port]) => Number(port)).some((port) =>
+      listenersOfHost(port, seen).includes(next),
+    );
+  const hops = (one: ContainerSummary) =>
+    hopsOf(one, seen).filter((next) =>
+      isInHostNetwork(next) ? isBeside(one, next) : !holdsEngineSocket(next, seen.others),
+    );
   const leadsToEngine = (one: ContainerSummary) =>
     /ssh|tunnel/i.test(`${one.name} ${one.image}`) ||
     one.reach?.ports.some(({ port }) => port === 2375 || port === 2376) === true ||
-    wordsOf(seen.inspected.get(one.id)?.settings.Config).some((word) => engineAddress.test(word));
+    words(one).some((word) => engineAddress.test(word));
   return [...new Set([...entrances, ...hopsTo(leadsToEngine, entrances, hops)])];
 }
+
+const loopbackPort = /(?:localhost|127\.0\.0\.1|\[::1\]):(\d+)/g;
 
 const engineAddress = /(?<!\d)237[56](?!\d)|(?:docker|podman)\.sock|^ssh:/;
 
@@ -303,21 +311,17 @@ function entrancesOf({ host, port, peer }: Exclude<EngineRoute, { kind: 'socket'
       return protocol === 'tcp' && hostPort === port && isHeardAt(hostAddress, address);
     }),
   );
-  if (published.length > 0 || !isOwnEngine) return published;
-  return listenersOfHost(port, seen);
+  return published.length > 0 ? published : listenersOfHost(port, seen);
 }
 
 /** Containers that may listen at a port of the host itself: by the port, or else by the word "proxy". */
-function listenersOfHost(port: number, { others, inspected }: Seen): readonly ContainerSummary[] {
+function listenersOfHost(port: number, { others, inspected, isOwnEngine }: Seen): readonly ContainerSummary[] {
   const hosts = others.filter(isInHostNetwork);
-  const proxies = hosts.filter(hasEngineSocket);
+  const proxies = isOwnEngine ? hosts.filter(hasEngineSocket) : hosts;
   const settingsOf = ({ id }: ContainerSummary) => inspected.get(id)?.settings.Config;
   const isExposed = (one: ContainerSummary) => settingsOf(one)?.ExposedPorts?.[`${port}/tcp`] !== undefined;
-  const evident = [
-    proxies.filter((one) => isExposed(one) || isSetTo(port, settingsOf(one))),
-    hosts.filter(isExposed),
-    proxies.filter(isCalledProxy),
-  ];
+  const evident = [proxies.filter((one) => isExposed(one) || isSetTo(port, settingsOf(one)))];
+  if (isOwnEngine) evident.push(hosts.filter(isExposed), proxies.filter(isCalledProxy));
   return evident.find(({ length }) => length > 0) ?? [];
 }
 
