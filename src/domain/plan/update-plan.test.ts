@@ -9,6 +9,7 @@ import {
   dependenciesOfId,
 } from './dependency-graph.ts';
 import { defaultSettings } from '../settings/effective-settings.ts';
+import type { UnitVerdict } from '../container/quadlet.ts';
 import { planUpdate, type UpdatePlan } from './update-plan.ts';
 
 type PlanInput = Parameters<typeof planUpdate>[0];
@@ -419,6 +420,54 @@ describe('planUpdate() and data', () => {
     ]);
     const group = [one('app', saving), one('side', { ...inNetworkOf('app'), mounts })];
     expect(plan(group, ['app']).refused).toEqual([]);
+  });
+});
+
+describe('planUpdate() and units of systemd', () => {
+  const unit = { name: 'web.service', file: '/etc/containers/systemd/web.container', isAutoUpdated: false };
+  const found = { kind: 'unit', unit } as const;
+  const ofUnit = (parts: ContainerParts = {}): Container => {
+    const container = one('web', { ...parts, host: { AutoRemove: true, ...parts.host } });
+    return { ...container, settings: { ...container.settings, obstacle: 'is run by systemd' } };
+  };
+  const units = (verdict: UnitVerdict) => ({ units: new Map([[id('web'), verdict]]) });
+
+  test('a container is planned with the unit that makes it, although nothing else could, and --rm does not count', () => {
+    const { transactions, refused } = plan([ofUnit()], ['web'], units(found));
+    expect(transactions.map(({ members }) => members.map((member) => member.unit))).toEqual([[unit]]);
+    expect(refused).toEqual([]);
+    expect(plan([one('web')], ['web']).transactions[0]?.members[0]).not.toHaveProperty('unit');
+  });
+
+  const save = { mounts: [{ Type: 'volume', Name: 'd', Source: '/d', Destination: '/d' }] };
+  test.each<[string, readonly Container[], Partial<PlanInput>, string]>([
+    ['whose unit is unknown', [ofUnit()], {}, 'It is run by systemd'],
+    [
+      'whose unit is held',
+      [ofUnit()],
+      units({ kind: 'held', reason: 'is held by its unit' }),
+      'It is held by its unit',
+    ],
+    ['that is stopped', [ofUnit({ status: 'exited' })], units(found), 'it is not to run'],
+    [
+      'that is to stay stopped',
+      [ofUnit()],
+      { ...units(found), settings: { ...defaultSettings, noRestart: true } },
+      'it is not to run',
+    ],
+    ['whose network another one uses', [ofUnit(), one('app', inNetworkOf('web'))], units(found), 'would have to move'],
+    [
+      'that carries the connection',
+      [ofUnit({ host: { AutoRemove: false } })],
+      { ...units(found), doors: new Map([[id('web'), 'x']]) },
+      'connection',
+    ],
+    ['whose data are to be copied', [ofUnit({ ...save, labels: { 'upkeep.data': 'volumes' } })], units(found), 'data'],
+    ['whose image is gone', [ofUnit()], { ...units(found), imageIds: new Set() }, 'gone from the engine'],
+  ])('a container %s is left alone', (_, containers, more, words) => {
+    const { transactions, refused, doors = [] } = plan(containers, ['web'], more);
+    expect([...transactions, ...doors]).toEqual([]);
+    expect(refused.find(({ name }) => name === 'web')?.reason).toContain(words);
   });
 });
 
