@@ -14,6 +14,7 @@ import {
   provideDataHelper,
 } from '../support/scene/data-app.ts';
 import { runUpkeep } from '../support/scene/run-upkeep.ts';
+import { serveFleet } from '../support/scene/serve-fleet.ts';
 import { upkeepScene } from '../support/scene/upkeep-scene.ts';
 import { effectsScene } from './effects/scene.ts';
 
@@ -98,6 +99,24 @@ describeInLab('the data of a container', (lab) => {
     const recover = (...args: string[]) => runUpkeep(['recover', ...args], { socket: engine.socket });
     return { container, update, recover, helper, before: describeData(container) };
   }
+
+  test('a copy that takes long tells how much is copied', async () => {
+    const { container } = await staleSmall('small-v2');
+    const slow = catalogue['data-helper-with-slow-sync'];
+    const helper = await provideDataHelper(engine, lab.registry.host, slow, 'slow');
+    const service = await serveFleet(['--host', `unix://${engine.socket}`, '--data-image', helper, '--no-start-check']);
+    await service.lists(1);
+    expect((await service.ask('/v1/update?async=true', 'POST')).status).toBe(202);
+    const copied = async () => {
+      type Status = { readonly run?: { readonly containers: readonly object[] } };
+      const { run } = await service.read<Status>('/v1/status?extra=true');
+      return run?.containers[0];
+    };
+    await expect
+      .poll(copied, { timeout: 60_000, interval: 100 })
+      .toMatchObject({ name: 'web', phase: 'saving data', percent: expect.any(Number) });
+    await engineHas('web', ({ State, Id }) => State.Running && Id !== container.Id);
+  });
 
   test('is not restored while another container writes to it: nothing runs then, and a person ends it', async () => {
     const { container, update, recover, before } = await staleSmall('small-late-bad');

@@ -93,8 +93,9 @@ export function createRunProgress(): RunProgress {
           if (event.isRollback) run = { ...run, isRollback: true };
           return show(event, { phase: 'waiting' });
         case 'phase_entered': {
-          const { phase, tasks } = event;
-          return show(event, { phase, ...(tasks && { tasks }) });
+          const { phase, tasks, copied } = event;
+          const percent = copied && percentOf(copied);
+          return show(event, { phase, ...defined({ tasks, percent }) });
         }
         case 'pull_progress': {
           const percent = percentOf(event.progress);

@@ -203,7 +203,7 @@ function createUpdatesUnderWay({ monotonicMs }: Pick<Clock, 'monotonicMs'>, { he
         case 'pull_progress':
           return change(event, { phase: 'pulling', pulled: percentOf(event.progress) });
         case 'phase_entered':
-          return change(event, { phase: event.phase });
+          return change(event, { phase: event.phase, copied: event.copied && percentOf(event.copied) });
         case 'update_completed':
         case 'update_failed':
         case 'update_deferred':
@@ -234,6 +234,8 @@ type OneUpdate = {
   readonly sinceMs: number;
   /** Of the download, from 0 to 100. */
   readonly pulled?: number | undefined;
+  /** Of its data, from 0 to 100. */
+  readonly copied?: number | undefined;
   /** It has ended, and the engine's list should show this container under the name. */
   readonly expected?: { readonly id: string; readonly untilMs: number };
 };
@@ -241,7 +243,11 @@ type OneUpdate = {
 const maxLagMs = 5000;
 
 /** From 0 to 100: the pull is the first half, the health window most of the second. A way back has no progress. */
-function progressOf({ phase, pulled, sinceMs }: OneUpdate, nowMs: number, windowMs: number): number | undefined {
+function progressOf(
+  { phase, pulled, copied = 0, sinceMs }: OneUpdate,
+  nowMs: number,
+  windowMs: number,
+): number | undefined {
   switch (phase) {
     case 'waiting':
       return pulled === undefined ? undefined : 50;
@@ -252,7 +258,7 @@ function progressOf({ phase, pulled, sinceMs }: OneUpdate, nowMs: number, window
     case 'stopping':
       return 55;
     case 'saving data':
-      return 57;
+      return 56 + Math.floor(copied / 25);
     case 'starting':
       return 60;
     case 'checking health':

@@ -34,7 +34,7 @@ import { digestsOf } from '../../domain/container/lookup.ts';
 import { sameArchitecture, type Platform } from '../../domain/image/platform.ts';
 import type { VerifiedImage } from '../../domain/outside/registry.ts';
 import type { PlannedMember } from '../../domain/plan/update-plan.ts';
-import type { PullProgress } from '../../domain/run/event.ts';
+import type { CopyProgress, PullProgress } from '../../domain/run/event.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
 import { defined } from '../../domain/text/plain-data.ts';
 import { quoted } from '../../domain/text/printable.ts';
@@ -230,6 +230,7 @@ export type StepContext = {
   readonly whileUnproven?: WhileAwaitingHealth | undefined;
   /** The measured size of the data. */
   readonly figures?: DataFigures | undefined;
+  readonly onCopied?: ((copied: CopyProgress) => void) | undefined;
   /** In the helper of a door: why the engine cannot be reached through its successor. Undefined when it can. */
   readonly whyDoorClosed?: (() => Promise<string | undefined>) | undefined;
   /** Aborts waits and reads. Steps that must not stop halfway are completed. */

@@ -14,6 +14,7 @@ import {
   labelsOfCopy,
   noCopyExitCode,
   ownerOfCopy,
+  readCopied,
   readFigures,
   whyTooMuch,
   writeDataOrder,
@@ -83,7 +84,7 @@ export async function measureData(context: StepContext): Promise<Performed> {
   if (isFailure(made)) return made;
   const helper = await createHelper(context, data, 'measure');
   if (helper.kind !== 'done') return helper;
-  const run = await runHelper(context, helper.id, limits.timeoutMs, true);
+  const run = await runHelper(context, helper.id, { limitMs: limits.timeoutMs, isRead: true });
   // The engine cannot remove a volume that a container uses.
   const removed = await outside.engine.removeContainer(helper.id);
   if (run.kind === 'late') return declined(`measuring its data took more than ${formatDuration(limits.timeoutMs)}`);
@@ -145,7 +146,7 @@ async function createHelper(context: Context, data: JournaledData, role: DataHel
 }
 
 export async function saveData(context: StepContext): Promise<Performed> {
-  const { outside, transaction, prepared } = context;
+  const { outside, transaction, prepared, figures } = context;
   const [data, limits] = [dataOf(transaction), prepared?.data?.limits];
   if (data === undefined || limits === undefined) return nothingPrepared;
   const helper = await helperOf(context, data, 'save');
@@ -158,7 +159,10 @@ export async function saveData(context: StepContext): Promise<Performed> {
     const stopped = await outside.engine.stopContainer(id, { timeoutSeconds: 0 });
     if (isFailure(stopped)) return stopped;
   }
-  const run = await runHelper(context, id, limits.timeoutMs);
+  const run = await runHelper(context, id, {
+    limitMs: limits.timeoutMs,
+    totalBytes: figures?.canClone === true ? undefined : figures?.bytes,
+  });
   if (run.kind === 'late') {
     const killed = await outside.engine.removeContainer(id);
     return isFailure(killed) ? killed : failed(`it took more than ${formatDuration(limits.timeoutMs)}`);
@@ -188,10 +192,11 @@ export async function restoreData(context: StepContext): Promise<Performed> {
   const { copy } = dataVolumeNames({ leader: data.leader, transaction: transaction.id });
   const volumes = await engine.listVolumes(`${dataOfLabel}=${transaction.id}`);
   // A helper with this mount would create an empty volume.
-  if (volumes.every(({ name }) => name !== copy)) return { kind: 'no copy' };
+  const found = volumes.find(({ name }) => name === copy);
+  if (found === undefined) return { kind: 'no copy' };
   const helper = await createHelper(context, data, 'restore');
   if (helper.kind !== 'done') return helper;
-  const run = await runHelper(context, helper.id, undefined);
+  const run = await runHelper(context, helper.id, { totalBytes: Number(found.labels[copyLabels.bytes] ?? 0) });
   if (run.kind !== 'ended') return run.kind === 'late' ? { kind: 'unknown', message: 'it still runs' } : run;
   const { exitCode, log } = run;
   if (exitCode === 0) return { kind: 'done' };
@@ -247,16 +252,23 @@ type HelperRun =
   | { readonly kind: 'left' }
   | Exclude<CallOutcome, { kind: 'done' | 'noop' }>;
 
+type HelperWait = {
+  /** Default: as long as it takes, because a restore that is given up would leave mixed data. */
+  readonly limitMs?: number;
+  /** Its log matters also after a success. */
+  readonly isRead?: boolean;
+  /** Of a copy that takes long enough to tell its progress. */
+  readonly totalBytes?: number | undefined;
+};
+
 /**
- * Starts a helper unless it runs, and waits for its end. Without a limit it waits as long as it takes: a restore that is
- * given up would leave mixed data. It continues without this process, whose end only ends the wait. `isRead`: its log
- * matters also after a success.
+ * Starts a helper unless it runs, and waits for its end. It continues without this process, whose end only ends the
+ * wait.
  */
 async function runHelper(
-  { outside }: Context,
+  { outside, onCopied }: StepContext,
   id: string,
-  limitMs: number | undefined,
-  isRead = false,
+  { limitMs = Infinity, isRead = false, totalBytes = 0 }: HelperWait,
 ): Promise<HelperRun> {
   const { engine, clock, ending } = outside;
   const started = await engine.startContainer(id);
@@ -270,15 +282,22 @@ async function runHelper(
   };
   if (ending?.aborted) void leave();
   else ending?.addEventListener('abort', () => void leave(), { signal: over.signal });
-  const untilMs = clock.monotonicMs() + (limitMs ?? Infinity);
+  const untilMs = clock.monotonicMs() + limitMs;
+  const isTold = totalBytes > 0 && onCopied !== undefined;
   try {
     for (;;) {
-      const waitMs = Math.min(maxWaitMs, untilMs - clock.monotonicMs());
+      const waitMs = Math.min(isTold ? tellEveryMs : maxWaitMs, untilMs - clock.monotonicMs());
       if (waitMs <= 0) return { kind: 'late' };
       await engine.waitUntilStopped(id, waitMs, over.signal);
       const container = await engine.inspectContainer(id);
       if (container === undefined) return { kind: 'unknown', message: 'someone removed the helper' };
-      if (isAlive(container.state.status)) continue;
+      if (isAlive(container.state.status)) {
+        if (isTold) {
+          const bytes = readCopied(await engine.containerLogs(id, { tail: 1 }).catch(() => ''));
+          if (bytes !== undefined) onCopied({ bytes, totalBytes });
+        }
+        continue;
+      }
       const { exitCode } = container.state;
       const log = exitCode === 0 && !isRead ? '' : await engine.containerLogs(id, { tail: 20 });
       return { kind: 'ended', exitCode, log };
@@ -296,6 +315,8 @@ const lastWaitMs = 4000;
 
 /** One request of many for a long copy: a proxy may end longer ones. */
 const maxWaitMs = 60_000;
+
+const tellEveryMs = 3000;
 
 export async function freeReserve({ outside: { engine }, transaction }: StepContext): Promise<Performed> {
   const data = dataOf(transaction);

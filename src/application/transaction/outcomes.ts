@@ -2,6 +2,7 @@ import { defined, formatBytes } from '../../domain/text/plain-data.ts';
 import { formatDuration, printTime } from '../../domain/text/duration.ts';
 import { describeWithRemedy, describeError } from '../../domain/text/errors.ts';
 import { isAlive, type Container } from '../../domain/container/container.ts';
+import type { CopyProgress } from '../../domain/run/event.ts';
 import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import {
   downtimeOf,
@@ -321,9 +322,9 @@ export function announcePhase(
   runId: string,
   container: string,
   phase: UpdatePhase,
-  windowMs?: number,
+  progress: { readonly windowMs?: number; readonly copied?: CopyProgress } = {},
 ): void {
-  publish({ kind: 'phase_entered', runId, container, phase, ...(windowMs !== undefined && { windowMs }) });
+  publish({ kind: 'phase_entered', runId, container, phase, ...progress });
 }
 
 /** Publishes the end of the change of one container. */

@@ -1,4 +1,5 @@
 import { defined } from '../../domain/text/plain-data.ts';
+import type { CopyProgress } from '../../domain/run/event.ts';
 import type { WhileAwaitingHealth, ImagesAhead } from './create-successor.ts';
 import { transact, type TransactOptions } from './transact.ts';
 import type { Outside, Clock, Log } from '../../domain/outside/outside.ts';
@@ -54,14 +55,14 @@ export async function runTransaction(
     const image = ahead?.get(container.id);
     if (image?.kind === 'fetched') phases.add(container.name, 'pulling', image.tookMs);
   }
-  const enter: EnterPhase = (container, phase) => {
+  const enter: EnterPhase = (container, phase, copied) => {
     phases.enter(container, phase);
     const member = planned.members.find((one) => one.container.name === container);
     const windowMs =
       phase === 'checking health' && member !== undefined
         ? stopAndHealthPolicyOf(member.container, settings).healthWindowMs
         : undefined;
-    announcePhase(outside, runId, container, phase, windowMs);
+    announcePhase(outside, runId, container, phase, defined({ windowMs, copied }));
   };
   const reached = await replaceContainers(
     outside,
@@ -116,7 +117,7 @@ type Attempt = TransactionRun & {
   readonly isSecond?: boolean;
 };
 
-type EnterPhase = (container: string, phase: UpdatePhase) => void;
+type EnterPhase = (container: string, phase: UpdatePhase, copied?: CopyProgress) => void;
 
 async function replaceContainers(
   outside: Outside,
@@ -156,8 +157,8 @@ async function replaceContainers(
     ...planned,
     isForHelper: handedOver !== undefined,
   });
-  const onPhase = (phase: UpdatePhase) => {
-    for (const { planned: member } of prepared.members) enter(member.container.name, phase);
+  const onPhase: TransactOptions['onPhase'] = (phase, copied) => {
+    for (const { planned: member } of prepared.members) enter(member.container.name, phase, copied);
   };
   const result = await transact({
     outside,

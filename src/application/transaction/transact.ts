@@ -8,6 +8,7 @@ import {
   type TransactionFacts,
 } from '../../domain/transaction/facts.ts';
 import { isAlive } from '../../domain/container/container.ts';
+import type { CopyProgress } from '../../domain/run/event.ts';
 import type { UpdatePhase } from '../../domain/run/session.ts';
 import {
   describeStep,
@@ -111,10 +112,11 @@ async function repeatSteps(options: TransactOptions): Promise<TransactResult> {
       continue;
     }
     if (phase !== decision.phase) onPhase((phase = decision.phase));
+    const onCopied = (copied: CopyProgress) => onPhase(decision.phase, copied);
     if (mayTakeLong(options, decision.step)) options.onWait?.();
     const isUnproven = wasExpected || isUnread(options, facts);
     const begunAtMs = outside.clock.monotonicMs();
-    const outcome = await perform({ ...context, figures: memory.figures }, decision.step);
+    const outcome = await perform({ ...context, figures: memory.figures, onCopied }, decision.step);
     const endedAtMs = outside.clock.monotonicMs();
     if (outcome.kind !== 'left') noteStep(options.transaction, { step: decision.step, outcome, begunAtMs, endedAtMs });
     outside.log.debug('transaction step', { step: decision.step, outcome });
@@ -260,7 +262,8 @@ export type TransactOptions = Pick<
   'outside' | 'settings' | 'transaction' | 'whileUnproven' | 'whyDoorClosed'
 > & {
   readonly mode: TransactMode;
-  readonly onPhase: (phase: UpdatePhase) => void;
+  /** `copied`: it is still in this phase, in which data are copied. */
+  readonly onPhase: (phase: UpdatePhase, copied?: CopyProgress) => void;
   /** The choice of a person for data that cannot be restored. */
   readonly dataChoice?: DataMemory['choice'];
   /** Containers that this process must not stop: see `ownWays()`. A plan leaves them out; a repair may find them. */

@@ -1,5 +1,7 @@
+import { defined } from '../../domain/text/plain-data.ts';
 import { failedVersionsIn, failedVersionsOf } from '../../domain/check/known-versions.ts';
 import { indexImages, labelsOfImage } from '../../domain/container/lookup.ts';
+import type { CopyProgress } from '../../domain/run/event.ts';
 import type { RollbackOptions, ContainerOutcome, Session, UpdatePhase } from '../../domain/run/session.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import {
@@ -241,7 +243,8 @@ async function goBack(
   const { name } = container;
   const [from, to] = [container.imageId, old.imageId];
   announceStart(outside, runId, { name, image: reference, from, to });
-  const onPhase = (phase: UpdatePhase) => announcePhase(outside, runId, name, phase);
+  const onPhase = (phase: UpdatePhase, copied?: CopyProgress) =>
+    announcePhase(outside, runId, name, phase, defined({ copied }));
   const fault = await reopen(outside, settings, container, { journal, data, onPhase }).catch((error: unknown) => {
     if (!(error instanceof ServiceError)) outside.log.error('A kept container could not be brought back', { error });
     return describeWithRemedy(error);

@@ -287,7 +287,7 @@ export function createUnitKeeper(
         phases.enter(name, phase);
         const isProof = phase === 'checking health';
         const windowMs = isProof ? stopAndHealthPolicyOf(container, settings).healthWindowMs : undefined;
-        announcePhase(world, run.runId, name, phase, windowMs);
+        announcePhase(world, run.runId, name, phase, defined({ windowMs }));
       };
       const outcome = await update(world, { ...member, unit }, { ...run, enter }, signal).catch((error: unknown) => {
         if (!(error instanceof ServiceError) && !signal?.aborted)

@@ -82,6 +82,8 @@ type OneEvent =
       readonly windowMs?: number;
       /** For a service of a swarm. Published again for each further running task. */
       readonly tasks?: TaskProgress;
+      /** While data are copied. Published again for each measurement. */
+      readonly copied?: CopyProgress;
     }
   | {
       /** `update_deferred`: it was begun and then deferred before any change. This is not a failure. */
@@ -164,8 +166,11 @@ export type PullProgress = {
   readonly totalBytes: number;
 };
 
+/** Of a copy of data. The data may have grown since they were measured. */
+export type CopyProgress = Pick<PullProgress, 'bytes' | 'totalBytes'>;
+
 /** From 0 to 100, rounded down. Undefined until the size is known. */
-export function percentOf({ bytes, totalBytes }: Pick<PullProgress, 'bytes' | 'totalBytes'>): number | undefined {
+export function percentOf({ bytes, totalBytes }: CopyProgress): number | undefined {
   return totalBytes > 0 ? Math.min(100, Math.floor((100 * bytes) / totalBytes)) : undefined;
 }
 
@@ -239,7 +244,7 @@ export type ContainerUnderWay = {
   readonly engine?: string;
   readonly kind?: EntryKind;
   readonly phase: UpdatePhase | 'waiting';
-  /** Progress of a pull, from 0 to 100; absent while its size is unknown. */
+  /** Progress of a pull or of a copy of data, from 0 to 100; absent while it is unknown. */
   readonly percent?: number;
   /** For a service of a swarm: its running tasks of this phase's version. */
   readonly tasks?: TaskProgress;

@@ -6,6 +6,7 @@ import {
   dataOrderLabel,
   dataVolumeNames,
   helperWords,
+  readCopied,
   parseDataOrder,
   parseJournaledData,
   readFigures,
@@ -133,4 +134,11 @@ describe('the figures of a helper', () => {
 test('helperWords() shows the first line of what went wrong', () => {
   expect(helperWords('cp: cannot stat\nmore', 5)).toBe('exit 5: cp: cannot stat');
   expect(helperWords('\n', 137)).toBe('exit 137');
+  expect(helperWords('copied 4096\ncopied 8192\ncp: no space left\n', 5)).toBe('exit 5: cp: no space left');
+});
+
+test('readCopied() finds the newest figure, and nothing in other words', () => {
+  expect(readCopied('copied 4096\ncopied 8192\n')).toBe(8192);
+  for (const log of ['', 'copied \n', 'cp: copied 12', 'copied 1e9', `copied ${'9'.repeat(16)}`])
+    expect(readCopied(log)).toBeUndefined();
 });

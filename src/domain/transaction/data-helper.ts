@@ -198,6 +198,11 @@ shift
 say() { echo "$*" >&2; }
 is_proven() { [ -f "$1" ] && [ ! -L "$1" ] && [ "$(head -c 1000 "$1")" = "$id" ]; }
 prove() { rm -rf "$1" && printf %s "$id" >"$1" && sync -f "$1"; }
+tell_size() {
+  while sleep 2 2>/dev/null; do
+    du -scx -B1 "$@" 2>/dev/null | while read -r size what; do [ "$what" != total ] || echo "copied $size"; done
+  done
+}
 case "$(cp --version 2>/dev/null)" in *GNU*) ;; *) say 'the image of the helper has no GNU cp'; exit 9 ;; esac
 placed() {
   [ -z "$2" ] && return
@@ -229,6 +234,7 @@ inodes=$3; [ "$4" = 0 ] && inodes=-1
 echo "measured bytes=$bytes files=$files free=$(($1 * $2)) inodes=$inodes clone=$clone"`,
   save: `
 rm -rf /snap/.saved /snap/.restored && sync -f /snap && find /snap -xdev -mindepth 1 -delete || exit 4
+tell_size /snap &
 i=0
 for part; do
   from=/from/$i
@@ -248,6 +254,7 @@ for part; do
   [ ! -d /to/$i ] || find /to/$i -xdev -mindepth 1 -delete || exit 4
   i=$((i + 1))
 done
+tell_size /to/* &
 i=0
 for part; do
   if [ -d /to/$i ]; then cp -ax --reflink=auto /snap/$i/. /to/$i/ || exit 5
@@ -307,8 +314,17 @@ export function estimatedCopyMs({ bytes, files, canClone }: DataFigures): number
   return (canClone ? 0 : bytes / 100_000) + files * 0.3;
 }
 
+/** The bytes that a helper has copied so far. Undefined before its first figure. */
+export function readCopied(log: string): number | undefined {
+  const figure = [...log.matchAll(copiedLines)].at(-1)?.[1];
+  return figure === undefined ? undefined : Number(figure);
+}
+
+const copiedLines = /^copied (\d{1,15})\r?$/gm;
+
 /** The first line that a failed helper has written, for a report. */
 export function helperWords(log: string, exitCode: number): string {
-  const line = log.split('\n').find((one) => one.trim() !== '') ?? '';
+  const lines = log.replaceAll(copiedLines, '').split('\n');
+  const line = lines.find((one) => one.trim() !== '') ?? '';
   return line === '' ? `exit ${exitCode}` : `exit ${exitCode}: ${printable(line, 300)}`;
 }

@@ -77,6 +77,7 @@ export const catalogue = {
   /** Copies data for Upkeep. */
   'data-helper': { empty: true, hasTools: true, config: { Cmd: ['sh'] } },
   'data-helper-without-sync': { empty: true, hasTools: 'whose sync does nothing', config: { Cmd: ['sh'] } },
+  'data-helper-with-slow-sync': { empty: true, hasTools: 'whose sync takes three seconds', config: { Cmd: ['sh'] } },
   /** Has no command and no environment. */
   bare: { config: {} },
   oci: { ...webServer('oci'), format: 'oci', annotations: { 'org.opencontainers.image.revision': 'abc' } },

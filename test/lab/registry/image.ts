@@ -24,7 +24,7 @@ export type ImageSpec = {
   /** Without busybox. */
   readonly empty?: boolean;
   /** With the GNU tools and the shell of this machine, for copies of data. */
-  readonly hasTools?: boolean | 'whose sync does nothing';
+  readonly hasTools?: boolean | 'whose sync does nothing' | 'whose sync takes three seconds';
 };
 
 export type ImageConfig = {
@@ -89,6 +89,9 @@ export function buildImage(spec: ImageSpec): BuiltImage {
     ...(spec.hasTools ? [toolsLayer()] : []),
     ...(spec.hasTools === 'whose sync does nothing'
       ? [layer([{ path: 'bin/sync', content: readFileSync('/usr/bin/true') }])]
+      : []),
+    ...(spec.hasTools === 'whose sync takes three seconds'
+      ? [layer([{ path: 'bin/sync', content: '#!/bin/sh\nsleep 3\n' }])]
       : []),
     layer([
       ...files.map(([path, content]) => ({ path, content, mode: 0o644 })),
@@ -184,7 +187,9 @@ let tools: Layer | undefined;
 
 /** https://www.gnu.org/software/coreutils/ and findutils, with dash and the libraries that they load. */
 function toolsLayer(): Layer {
-  const programs = ['cp', 'du', 'find', 'head', 'mkdir', 'rm', 'stat', 'sync'].map((name) => `/usr/bin/${name}`);
+  const programs = ['cp', 'du', 'find', 'head', 'mkdir', 'rm', 'sleep', 'stat', 'sync'].map(
+    (name) => `/usr/bin/${name}`,
+  );
   const loaded = execFileSync('ldd', [...programs, '/bin/dash'], { encoding: 'utf8' });
   const libraries = new Set([...loaded.matchAll(/(\/\S+\.so\S*)/g)].map(([path]) => path));
   const files = new Map([

@@ -4,7 +4,7 @@ import { fleetKeyOf, shownName } from '../../../domain/run/session.ts';
 import type { Application } from '../../../application/application.ts';
 import type { Settings } from '../../../config/read/process-settings.ts';
 import { shortDigest } from '../../../domain/image/image-reference.ts';
-import type { ServiceEvent } from '../../../domain/run/event.ts';
+import { percentOf, type ServiceEvent } from '../../../domain/run/event.ts';
 import type { Log, LogFields } from '../../../domain/outside/outside.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import {
@@ -187,8 +187,9 @@ function sayOutcome({
   return `${name}: ${withReason(down === '' ? what : `${what} (${down})`, reason)}`;
 }
 
-function sayPhase({ phase, tasks }: Extract<ServiceEvent, { kind: 'phase_entered' }>): string {
+function sayPhase({ phase, tasks, copied }: Extract<ServiceEvent, { kind: 'phase_entered' }>): string {
   const word = words.phase[phase];
+  if (copied !== undefined) return `${word}, ${percentOf(copied) ?? 0}%`;
   return tasks === undefined ? word : `${word}, ${formatTasks(tasks)}`;
 }
 

@@ -16,7 +16,13 @@ import {
   type Versions,
 } from '../context/wording.ts';
 import { formatDuration } from '../../../domain/text/duration.ts';
-import type { CheckedFacts, ServiceEvent, PullProgress } from '../../../domain/run/event.ts';
+import {
+  percentOf,
+  type CheckedFacts,
+  type CopyProgress,
+  type PullProgress,
+  type ServiceEvent,
+} from '../../../domain/run/event.ts';
 import { fleetKeyOf, shownName, type OutcomeKind, type UpdatePhase } from '../../../domain/run/session.ts';
 import type { TaskProgress } from '../../../domain/container/swarm-service.ts';
 
@@ -99,10 +105,10 @@ export function createRunView(clock: Clock): RunView {
   /** By `fleetKeyOf`. */
   const rows = new Map<string, Row>();
   const change = (key: string, parts: Partial<Row>) => rows.set(key, { ...(rows.get(key) ?? newRow), ...parts });
-  const enter = (key: string, phase: UpdatePhase, { progress, tasks, windowMs }: Progress = {}) => {
+  const enter = (key: string, phase: UpdatePhase, { progress, copied, tasks, windowMs }: Progress = {}) => {
     const state = rows.get(key)?.state;
     const sinceMs = state?.kind === 'busy' && state.phase === phase ? state.sinceMs : clock.monotonicMs();
-    change(key, { state: { kind: 'busy', phase, sinceMs, progress, tasks, windowMs } });
+    change(key, { state: { kind: 'busy', phase, sinceMs, progress, copied, tasks, windowMs } });
   };
   return {
     onEvent: (event) => {
@@ -148,7 +154,12 @@ function keyOf(event: ServiceEvent): string {
   return fleetKeyOf(event.engine, { name: event.container, kind });
 }
 
-type Progress = { readonly progress?: PullProgress; readonly tasks?: TaskProgress; readonly windowMs?: number };
+type Progress = {
+  readonly progress?: PullProgress;
+  readonly copied?: CopyProgress;
+  readonly tasks?: TaskProgress;
+  readonly windowMs?: number;
+};
 
 type Row = { readonly image: string; readonly version: Cell; readonly state: RowState; readonly reason: string };
 
@@ -160,6 +171,7 @@ type RowState =
       readonly phase: UpdatePhase;
       readonly sinceMs: number;
       readonly progress: PullProgress | undefined;
+      readonly copied: CopyProgress | undefined;
       readonly tasks: TaskProgress | undefined;
       readonly windowMs: number | undefined;
     }
@@ -191,9 +203,10 @@ function stateCell(state: RowState, nowMs: number): Cell {
   }
 }
 
-/** The progress of a pull, the tasks of a service, or the time in a long phase: `7 of 10s` of a health window. */
-function detailOf({ sinceMs, progress, tasks, windowMs }: RowState & { kind: 'busy' }, nowMs: number): string {
+/** The progress of a pull or a copy, the tasks of a service, or the time in a long phase: `7 of 10s` of a health window. */
+function detailOf({ sinceMs, progress, copied, tasks, windowMs }: RowState & { kind: 'busy' }, nowMs: number): string {
   if (progress !== undefined && progress.layers > 0) return ` ${progressText(progress)}`;
+  if (copied !== undefined) return ` ${shareText(copied)}`;
   if (tasks !== undefined) return ` ${formatTasks(tasks)}`;
   const seconds = Math.floor((nowMs - sinceMs) / 1000);
   if (windowMs !== undefined && nowMs - sinceMs < windowMs)
@@ -202,9 +215,11 @@ function detailOf({ sinceMs, progress, tasks, windowMs }: RowState & { kind: 'bu
 }
 
 function progressText({ bytes, totalBytes, layersDone, layers }: PullProgress): string {
-  if (totalBytes <= 0) return `${layersDone}/${layers} layers`;
-  const percent = Math.min(100, Math.floor((100 * bytes) / totalBytes));
-  return `${percent}% of ${megabytes(totalBytes)} MB`;
+  return totalBytes <= 0 ? `${layersDone}/${layers} layers` : shareText({ bytes, totalBytes });
+}
+
+function shareText(progress: CopyProgress): string {
+  return `${percentOf(progress) ?? 0}% of ${megabytes(progress.totalBytes)} MB`;
 }
 
 function megabytes(bytes: number): string {

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Clock, Log } from '../../../domain/outside/outside.ts';
 import type { LimitedService } from '../service/limited-service.ts';
 import type { EventLog, HttpLimits, RunOptions, LoggedEvent, StepEvent } from '../service/parts.ts';
-import { percentOf, type ServiceEvent } from '../../../domain/run/event.ts';
+import { percentOf, type CopyProgress, type ServiceEvent } from '../../../domain/run/event.ts';
 import { toTimestamp } from '../../json/timestamps.ts';
 import type { ContainerOutcome } from '../../../domain/run/session.ts';
 import { composeEntry, downtimeEntry, tagChangeEntry } from '../../json/entries.ts';
@@ -321,12 +321,12 @@ function stepPayloadOf(event: StepEvent): object {
   const { runId: run_id, container } = event;
   switch (event.kind) {
     case 'phase_entered':
-      return { run_id, container, kind: event.entryKind, phase: event.phase, tasks: event.tasks };
-    case 'pull_progress': {
-      const { bytes, totalBytes } = event.progress;
-      const percent = percentOf(event.progress);
-      return { run_id, container, percent, current_bytes: bytes, total_bytes: totalBytes };
-    }
+      return {
+        ...{ run_id, container, kind: event.entryKind, phase: event.phase, tasks: event.tasks },
+        ...(event.copied && bytesEntry(event.copied)),
+      };
+    case 'pull_progress':
+      return { run_id, container, ...bytesEntry(event.progress) };
     case 'container_checked': {
       const { image, status: verdict, reason, checked = {} } = event;
       return {
@@ -349,6 +349,12 @@ function stepPayloadOf(event: StepEvent): object {
       };
     }
   }
+}
+
+function bytesEntry(progress: CopyProgress) {
+  return {
+    ...{ percent: percentOf(progress), current_bytes: progress.bytes, total_bytes: progress.totalBytes },
+  };
 }
 
 type PullThrottle = {

@@ -158,7 +158,7 @@ const runSchema = object(
         },
         {
           ...kindField,
-          percent: integer('Pulled part of its image, from 0 to 100'),
+          percent: integer('Pulled part of its image, or copied part of its data, from 0 to 100'),
           tasks: object({
             running: integer('Tasks of a service that run the target version of this phase'),
             wanted: integer('Tasks that should run it'),

@@ -30,7 +30,11 @@ describe('onEvent()', () => {
     fleet.onEvent(heard('pull_progress', { container: 'web', current_bytes: 1, total_bytes: 2 }), 5);
     expect(fleet.updateOf('web')?.percent).toBe(50);
     fleet.onEvent(heard('phase_entered', { container: 'web', phase: 'stopping' }), 10);
+    const copied = { container: 'web', phase: 'saving_data', current_bytes: 3, total_bytes: 4 };
+    fleet.onEvent(heard('phase_entered', copied), 15);
+    expect(fleet.updateOf('web')).toMatchObject({ phase: 'saving data', percent: 75 });
     fleet.onEvent(heard('phase_entered', { container: 'web', phase: 'starting' }), 20);
+    expect(fleet.updateOf('web')?.percent).toBeUndefined();
     fleet.onEvent(heard('phase_entered', { container: 'web', phase: 'checking_health' }), 1250);
     expect(fleet.updateOf('web')).toMatchObject({ phase: 'checking health', downMs: 1240 });
     fleet.onEvent(heard('update_completed', { container: 'web', downtime_ms: 1240 }), 2000);

@@ -93,7 +93,9 @@ export function createContainerStore(): ContainerStore {
       const before = begin(name);
       const next = {
         ...enterPhase(before, phase, nowMs),
-        ...(phase === 'pulling' && { percent: percent ?? before.percent }),
+        ...((phase === 'pulling' || (copies.has(phase) && before.phase === phase)) && {
+          percent: percent ?? before.percent,
+        }),
         tasks,
       };
       if (JSON.stringify(next) === JSON.stringify(before) && phase !== 'waiting') continue;
@@ -146,7 +148,9 @@ export function createContainerStore(): ContainerStore {
         case 'phase_entered': {
           const phase = phaseNamed(textOf(data['phase']));
           if (phase === undefined) return [];
-          underWay.set(name, { ...enterPhase(begin(name), phase, nowMs), tasks: tasksIn(data) });
+          const percent = copies.has(phase) ? percentOf(data) : undefined;
+          const entered = enterPhase(begin(name), phase, nowMs);
+          underWay.set(name, { ...entered, ...(percent !== undefined && { percent }), tasks: tasksIn(data) });
           return [name];
         }
         case 'pull_progress':
@@ -252,7 +256,7 @@ function outcome({ name, version, latestVersion }: WatchedContainer, data: Json,
 /** An update of one container while it is under way. */
 export type UpdateProgress = {
   readonly phase: Phase;
-  /** The percentage of the pull. */
+  /** The percentage of the pull, or of the copied data. */
   readonly percent: number | undefined;
   /** Task counts of a service of a swarm. */
   readonly tasks: Tasks | undefined;
@@ -277,6 +281,8 @@ export const phases = [
 ] as const;
 type Phase = (typeof phases)[number];
 
+const copies: ReadonlySet<Phase> = new Set<Phase>(['saving data', 'restoring data']);
+
 export const waiting: UpdateProgress = {
   phase: 'waiting',
   percent: undefined,
@@ -300,7 +306,7 @@ function enterPhase(before: UpdateProgress, phase: Phase, nowMs: number): Update
     phase,
     percent: phase === 'pulling' ? 0 : undefined,
     tasks: undefined,
-    failedIn: phase === 'rolling back' ? before.phase : undefined,
+    failedIn: phase === 'rolling back' ? before.phase : phase === 'restoring data' ? before.failedIn : undefined,
     stoppedAtMs,
     downMs: isUpAgain && stoppedAtMs !== undefined ? nowMs - stoppedAtMs : before.downMs,
   };

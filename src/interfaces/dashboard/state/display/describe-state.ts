@@ -81,7 +81,7 @@ export function describeState(
   }
 }
 
-function tellUpdate(one: WatchedContainer, { phase, tasks }: UpdateProgress): DescribedState {
+function tellUpdate(one: WatchedContainer, { phase, percent, tasks }: UpdateProgress): DescribedState {
   const count = tasks === undefined ? '' : `, ${tasks.running} of ${plural(tasks.wanted, 'task')}`;
   switch (phase) {
     case 'waiting':
@@ -96,7 +96,8 @@ function tellUpdate(one: WatchedContainer, { phase, tasks }: UpdateProgress): De
       };
     default: {
       // The swarm's nodes pull and start the image, without steps in between.
-      const word = capitalized(one.isService ? `${words.phase.starting}${count}` : words.phase[phase]);
+      const copied = phase === 'pulling' || percent === undefined ? '' : ` ${percent}\u00A0%`;
+      const word = capitalized(one.isService ? `${words.phase.starting}${count}` : `${words.phase[phase]}${copied}`);
       return { tone: 'ready', group: 'now', icon: 'run', turning: true, word };
     }
   }

@@ -16,13 +16,15 @@ export function steps(
   { phase, percent = 0, failedIn }: StepsShown,
   timesMs?: Readonly<Record<string, number>>,
 ): HTMLOListElement {
-  const isBack = phase === 'rolling back';
-  const at =
-    phase === 'committing' ? stepNames.length : stepNames.findIndex(([key]) => key === (isBack ? failedIn : phase));
+  const isBack = phase === 'rolling back' || phase === 'restoring data';
+  const reached = isBack ? failedIn : phase;
+  // Data are copied while the container is stopped, which has no bar of its own.
+  const step = reached === 'saving data' ? 'stopping' : reached;
+  const at = phase === 'committing' ? stepNames.length : stepNames.findIndex(([key]) => key === step);
   const backMs = isBack ? timesMs?.['rolling_back'] : undefined;
-  const pulled = phase === 'pulling' ? ` ${percent} %` : '';
+  const pulled = phase === 'pulling' || percent > 0 ? ` ${percent} %` : '';
   const label = isBack
-    ? capitalized(words.phase['rolling back'])
+    ? `${capitalized(words.phase[phase])}${pulled}`
     : `Step ${Math.min(at + 1, stepNames.length)} of ${stepNames.length}: ${capitalized(words.phase[phase])}${pulled}`;
   const items = stepNames.map(([key, word], place) => {
     const isNow = place === at && !isBack && timesMs === undefined;
