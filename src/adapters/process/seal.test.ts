@@ -95,6 +95,21 @@ test.skipIf(process.getuid?.() === 0)('a folder that cannot be written to is tol
   expect(() => openSeal({ keyFile: undefined, folder })).toThrow(/^Cannot make the journal key/);
 });
 
+test.skipIf(process.getuid?.() === 0)('a key of another user is kept, not made anew', () => {
+  const keyFile = join(folder, 'journal.key');
+  writeFileSync(keyFile, 'k'.repeat(32), { mode: 0 });
+  for (const place of [
+    { keyFile: undefined, folder },
+    { keyFile, folder: undefined },
+  ])
+    expect(() => openSeal(place)).toThrow(
+      expect.objectContaining({
+        message: expect.stringMatching(/^Cannot read the journal key.*: EACCES: permission denied$/) as string,
+        remedy: 'keep this file, and give it to the user that Upkeep runs as',
+      }) as Error,
+    );
+});
+
 test.skipIf(process.getuid?.() !== 0)('a key that root makes belongs to the owner of the folder', () => {
   chownSync(folder, 1000, 1001);
   openSeal({ keyFile: undefined, folder });

@@ -111,7 +111,7 @@ function readKey(file: string, remedy: string, flags = constants.O_RDONLY): stri
     }
   } catch (error) {
     const why = codeOf(error) === 'ELOOP' ? new Error('it is a link, which is not followed') : error;
-    throw refusal('read', file, why, remedy);
+    throw refusal('read', file, why, codeOf(error) === 'EACCES' ? ownerRemedy : remedy);
   }
   if (Buffer.byteLength(text) >= leastKeyBytes) return text;
   const why = text === '' ? 'it is empty' : `it has fewer than ${leastKeyBytes} characters`;
@@ -126,6 +126,9 @@ function readText(file: string, flags: number): string {
     closeSync(descriptor);
   }
 }
+
+/** A key that is there is kept: the repair of an update that was begun with it needs it. */
+const ownerRemedy = 'keep this file, and give it to the user that Upkeep runs as';
 
 /** The length of a seal in a tag. A shorter key would be easier to guess than the seal itself. */
 const leastKeyBytes = 16;
