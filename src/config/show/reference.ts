@@ -38,7 +38,7 @@ function introduction(): string {
 
 Set an option as a flag or as a variable: \`--scope nas\` is \`UPKEEP_SCOPE=nas\`, or \`WATCHTOWER_SCOPE=nas\` as in Watchtower. In \`compose.yaml\`, write variables under \`environment\`; anywhere in it, write \`$\` as \`$$\`. A flag overrides a variable, \`UPKEEP_*\` overrides \`WATCHTOWER_*\`, and an empty variable does not count.
 
-Lines below read like this: \`-t, --stop-timeout DURATION\` \`UPKEEP_TIMEOUT\` (30s). The flag comes first, then the variable if it is not the flag in capitals, then the default in parentheses. Without a default, an option is off or empty. If a line ends with a command in parentheses, only that command has the option.
+Lines below read like this: \`-t, --stop-timeout DURATION\` \`UPKEEP_STOP_TIMEOUT\` \`UPKEEP_TIMEOUT\` (30s). The flag comes first, then its variables unless the only one is the flag in capitals, then the default in parentheses. Without a default, an option is off or empty. If a line ends with a command in parentheses, only that command has the option.
 
 - **Yes or no:** \`true\`, \`t\`, \`1\`, \`yes\`, \`on\`, \`false\`, \`f\`, \`0\`, \`no\`, \`off\`, in any case. As flags: \`--cleanup\`, \`--cleanup=false\`, \`--no-cleanup\`.
 - **Durations:** \`300ms\`, \`1.5s\`, \`1m30s\`, \`2h\`, \`3d\`, \`1w\`. A plain number means seconds.
@@ -137,18 +137,17 @@ const commandsWithAnEngine = ['run', 'check', 'update'] as const;
 const everyCheck = commandsWithAnEngine.join(', ');
 
 function nameCell(option: Option): string {
-  return [flagText(option), ...unusualVariables(option)]
+  return [flagText(option), ...shownVariables(option)]
     .filter((name) => name !== '')
     .map(code)
     .join(' ');
 }
 
-/** The variables whose names do not follow from the flag, without their Watchtower names. */
-function unusualVariables(option: Option): readonly string[] {
-  const usual = option.flag?.replaceAll('-', '_').toUpperCase();
-  return variablesOf(option)
-    .filter(({ name, alias }) => !alias && name !== `UPKEEP_${usual}`)
-    .map(({ name }) => name);
+/** The variables without their Watchtower names. None if the only name follows from the flag. */
+function shownVariables(option: Option): readonly string[] {
+  const usual = `UPKEEP_${option.flag?.replaceAll('-', '_').toUpperCase()}`;
+  const names = variablesOf(option).flatMap(({ name, alias }) => (alias ? [] : [name]));
+  return names.every((name) => name === usual) ? [] : names;
 }
 
 /** Only options of a single command name it: the help of each command has all. */
@@ -170,7 +169,7 @@ function leftOvers(options: readonly Option[], remarkOf: (option: Option) => str
 }
 
 function nameOf(option: Option): string {
-  const others = unusualVariables(option).map(code).join(', ');
+  const others = shownVariables(option).map(code).join(', ');
   if (option.flag === undefined) return others;
   return `${code(`--${option.flag}`)}${others === '' ? '' : ` (${others})`}`;
 }
