@@ -103,7 +103,7 @@ describeInLab('a newer version that is held back', (lab) => {
         later: { outcome: 'updated' },
       });
       const everything = await decide('update', '--now');
-      expect(everything).toMatchObject({ code: 1, stderr: expect.stringContaining('Cannot use --now') });
+      expect(everything).toMatchObject({ code: 2, stderr: expect.stringContaining('Cannot use --now') });
     },
   );
 
