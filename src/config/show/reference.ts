@@ -53,7 +53,7 @@ const labelIntroduction = `## Labels of containers
 
 A label sets an option for one container. Watchtower's prefix \`${dropInPrefix}\` works too; \`${ownPrefix}\` counts first. Write values as for options, lists with commas.
 
-Upkeep ignores an unknown label or an invalid value, with a warning, except for labels that restrain updates: an invalid \`enable\` counts as false, an invalid \`monitor-only\` or \`no-pull\` as true (an empty one as false), an invalid \`approve\` as true, and with an invalid \`window\`, \`cooldown-delay\`, \`policy\`, \`tag-include\`, \`tag-exclude\`, \`verify\`, \`verify-annotation\`, \`data\` or \`no-restart\` the container is not updated. Of the labels in an image, only [a safe subset](security.md#labels-of-images) counts.`;
+Upkeep ignores an unknown label or an invalid value, with a warning, except for labels that restrain updates: an invalid \`enable\` counts as false, an invalid \`monitor-only\` or \`no-pull\` as true (an empty one as false), an invalid \`approve\` as true, and with an invalid \`window\`, \`cooldown-delay\`, \`policy\`, \`tag-include\`, \`tag-exclude\`, \`verify\`, \`verify-annotation\`, \`data\` or \`no-restart\` the container is not updated; an invalid \`verify-identity\` allows no other name. Of the labels in an image, only [a safe subset](security.md#labels-of-images) counts.`;
 
 const exitCodes = `## Exit codes
 
