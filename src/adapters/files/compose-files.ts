@@ -38,7 +38,7 @@ type ComposeFilesOptions = {
 
 /**
  * Reads compose files that the labels of containers name, within the roots, or anywhere without any, and writes them.
- * Whoever creates a container writes its labels, so a file is opened only if it is a small regular file that is where
+ * The creator of a container writes its labels, so a file is opened only if it is a small regular file that is where
  * its path says, and written only below a root.
  */
 export function openComposeFiles({ roots, writes = false, copies }: ComposeFilesOptions): ComposeFiles {

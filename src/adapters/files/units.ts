@@ -35,7 +35,7 @@ type UnitsOptions = {
 
 /**
  * Reads and restarts units of systemd with the program `systemctl`: of the system for the Podman of root, else of the
- * user that this process runs as. Whoever creates a container writes the name of its unit, so only a unit that Podman's
+ * user that this process runs as. The creator of a container writes the name of its unit, so only a unit that Podman's
  * generator has made from a `.container` file in one of Podman's folders is one.
  */
 export function openUnits(options: UnitsOptions): Units {

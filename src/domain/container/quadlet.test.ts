@@ -194,7 +194,7 @@ describe('spliceImage()', () => {
     fc.assert(
       fc.property(word, tag, tag, noise, noise, fc.constantFrom('\n', '\r\n'), (name, from, to, above, below, end) => {
         const before = [...above, ''].join(end);
-        // What goes on with the next line, or belongs to the section, is no noise.
+        // A text that goes on with the next line, or belongs to the section, is no noise.
         const safe = (lines: readonly string[]) => lines.every((line) => !line.trim().endsWith('\\'));
         fc.pre(safe(above) && safe(below) && !below.some((line) => line.startsWith('Image=')));
         const text = `${before}[Container]${end}Image=${name}:${from}${end}${below.join(end)}`;

@@ -6,7 +6,7 @@ import { isJsonObject } from '../text/json.ts';
 import { quoted } from '../text/printable.ts';
 import type { Container } from './container.ts';
 
-/** What systemd and its file say about a unit. `held`: why it may not be restarted, after a colon. */
+/** A unit by the words of systemd and of its file. `held`: why it may not be restarted, after a colon. */
 export type UnitReading =
   | { readonly kind: 'held'; readonly why: string }
   | {
