@@ -48,8 +48,8 @@ export const whenOptions = optionTable({ group: 'when', commands: ['run'] }, {
     kind: 'boolean',
     flag: 'start-check',
     default: true,
-    defaultMeaning: 'true with the API groups containers or dashboard, or Home Assistant',
-    meaning: 'Check at the start, without an update',
+    meaning:
+      'Check at the start, without an update; only with the API groups containers or dashboard, or with Home Assistant',
     example: 'false',
   },
   updateOnStart: { kind: 'boolean', flag: 'update-on-start', meaning: 'Also update at the start' },

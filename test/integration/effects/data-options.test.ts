@@ -88,10 +88,11 @@ describeInLab('options and labels of the data of a container', (lab) => {
     async () => {
       const srv = folder();
       for (let file = 0; file < 5000; file += 1) writeFileSync(join(srv, `file-${file}`), 'x');
-      const cases: [Readonly<Record<string, string>>, string[], string][] = [
+      const cases: [Readonly<Record<string, string>>, string[], string | RegExp][] = [
         [{ 'upkeep.data-max-size': '4kB' }, [], 'more than --data-max-size 4 kB'],
         [{ 'upkeep.data-max-size': '10GB' }, ['--data-max-size', '4kB'], 'more than --data-max-size 4 kB'],
-        [{ 'upkeep.data-timeout': '1s' }, [], 'more than --data-timeout 1s'],
+        // On a busy machine it is passed by the measurement alone.
+        [{ 'upkeep.data-timeout': '1s' }, [], /more than (?:--data-timeout )?1s/],
       ];
       for (const [labels, args, reason] of cases) {
         const { update, before } = await stale({
@@ -99,7 +100,7 @@ describeInLab('options and labels of the data of a container', (lab) => {
           binds: [`${srv}:/data`],
         });
         const { outcomes } = await update('--data-folders', srv, ...args);
-        expect(outcomes['web']).toMatchObject({ outcome: 'failed', reason: expect.stringContaining(reason) });
+        expect(outcomes['web']).toMatchObject({ outcome: 'failed', reason: expect.stringMatching(reason) });
         expect((await scene.inspect('web')).State.StartedAt).toBe(before.State.StartedAt);
         expect(await leftVolumes(engine)).toEqual([]);
         await engine.clear();
