@@ -105,12 +105,13 @@ export async function dockerFixture(
     prune: async () => void (await raw.call('POST', '/containers/prune')),
     pruneNetworks: async () => void (await raw.call('POST', '/networks/prune')),
     reset: async () => {
-      await eventually({ clock }, async () => {
+      const removeAll = async () => {
         const { body } = await raw.call('GET', '/containers/json?all=1');
         for (const { Id } of body as readonly { Id: string }[])
           await raw.call('DELETE', `/containers/${Id}?force=1&v=1`);
         return (body as readonly unknown[]).length === 0;
-      });
+      };
+      await eventually({ clock }, removeAll, 60_000);
       for (const volume of await volumes()) await raw.call('DELETE', `/volumes/${volume}?force=1`);
       for (const { id, name } of await engine.listNetworks()) {
         if (!['bridge', 'host', 'none'].includes(name)) await raw.call('DELETE', `/networks/${id}`);
