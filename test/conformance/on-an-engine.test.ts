@@ -34,7 +34,8 @@ describeInLab('the HTTP API on a real engine', (lab) => {
       '--http-api-webhook-update',
       ...tokens,
     ];
-    service = startUpkeep([...args, '--health-window', '1s', '--cleanup'], { socket: engine.socket });
+    const all = [...args, '--no-start-check', '--health-window', '1s', '--cleanup'];
+    service = startUpkeep(all, { socket: engine.socket });
     await service.seen('"listening"');
     [, url = ''] = /"address":"([^"]+)"/.exec(service.output()) ?? [];
     ask = await describedAsk({ ask: (target, options) => askAt(url, target, options) });

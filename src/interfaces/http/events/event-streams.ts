@@ -352,9 +352,7 @@ function stepPayloadOf(event: StepEvent): object {
 }
 
 function bytesEntry(progress: CopyProgress) {
-  return {
-    ...{ percent: percentOf(progress), current_bytes: progress.bytes, total_bytes: progress.totalBytes },
-  };
+  return { percent: percentOf(progress), current_bytes: progress.bytes, total_bytes: progress.totalBytes };
 }
 
 type PullThrottle = {
