@@ -22,9 +22,9 @@ The single quotes matter to the shell if the URL contains \`&\`, \`?\` or \`$\`.
 
 ## When messages are sent
 
-- A failure is sent at once, and again each day while it lasts; a failed check, each week. Anything else, such as an available update, is sent once.
+- A failed update is sent at once, and again each day while it lasts; a failed check, each week. Anything else, such as a rollback or an available update, is sent once.
 - \`--notification-quiet-hours 22:00-07:00\` holds the messages of the night back until 07:00, \`--notification-digest 08:00\` those of the day until 08:00, and then sends them as one; failures are sent at once. Times are in the zone of \`--timezone\` or \`TZ\`.
-- A message that could not be sent is tried again for three days, in order. With \`--state-dir\`, waiting messages survive a restart.
+- While a service does not answer or limits the rate, its messages are tried again for three days, in order. A message that it refuses is given up after two attempts, a wrong token after four. With \`--state-dir\`, waiting messages survive a restart.
 - The label \`upkeep.notify=ops\` sends messages about a container to the target \`ops=discord://…\` only, \`upkeep.notify=off\` to none.
 - The title has the host and the outcome: \`nas: web failed and was rolled back\`. A failed version comes with its last log lines. Unless the URL sets a priority, failures get a high one, and messages without a change a low one.
 

@@ -13,7 +13,8 @@ export const apprise = defineService({
   schemes: ['apprise', 'apprises'],
   title: 'Apprise API',
   form: 'apprise://[USER:PASSWORD@]HOST[:PORT][/PATH]/KEY, or apprises://…',
-  about: 'The key names a configuration in the Apprise API, which forwards the message to its services.',
+  about:
+    'Both forms use HTTPS; for plain HTTP, add disabletls=yes. The key names a configuration in the Apprise API, which forwards the message to its services.',
   example: 'apprise://apprise.example.com:8000/up-k33p-c0nfig?tag=ops&disabletls=yes',
   parameters: {
     tag: text('tags of the services; a comma means "or", a space "and"', { aliases: ['tags'] }),

@@ -139,7 +139,7 @@ export const hookLabels = {
       example: '/hooks/check.sh',
     }),
     timeout: hookTimeout('pre-check', {
-      meaning: 'Its timeout in minutes: 1 by default, 60 at most; 0 means 60',
+      meaning: 'Its timeout. Of all four, a plain number means minutes: 1 by default, 60 at most; 0 means 60',
       example: '2',
     }),
   },
@@ -148,7 +148,10 @@ export const hookLabels = {
       meaning: 'Command to run before it is stopped; exit code 75 defers the update',
       example: '/hooks/backup.sh',
     }),
-    timeout: hookTimeout('pre-update', { meaning: 'Its timeout; after it, the update fails', example: '10' }),
+    timeout: hookTimeout('pre-update', {
+      meaning: 'Its timeout, in minutes or as a duration; after it, the update fails',
+      example: '10',
+    }),
   },
   postUpdate: {
     command: hook('post-update', {
@@ -156,13 +159,13 @@ export const hookLabels = {
       example: '/hooks/warm-up.sh',
     }),
     timeout: hookTimeout('post-update', {
-      meaning: 'Its timeout; the update continues',
+      meaning: 'Its timeout, in minutes or as a duration; the update continues',
       example: '5',
     }),
   },
   postCheck: {
     command: hook('post-check', { meaning: 'Command to run at the end of each run', example: '/hooks/report.sh' }),
-    timeout: hookTimeout('post-check', { meaning: 'Its timeout', example: '30s' }),
+    timeout: hookTimeout('post-check', { meaning: 'Its timeout, in minutes or as a duration', example: '30s' }),
   },
 } as const;
 

@@ -74,7 +74,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
   rollingRestart: {
     kind: 'boolean',
     flag: 'rolling-restart',
-    meaning: 'Update one group of linked containers at a time',
+    meaning: 'Update one group of linked containers at a time, each to the end of its health check',
     usedBy: 'update',
   },
   cleanup: {
@@ -110,7 +110,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
     default: 4,
     min: 1,
     max: 64,
-    meaning: 'Groups of linked containers that are replaced at a time; 1: each to the end of its health check',
+    meaning: 'Groups of linked containers that are replaced at a time; 1 is --rolling-restart',
     example: '1',
     usedBy: 'update',
   },
