@@ -22,7 +22,7 @@ The single quotes matter to the shell if the URL contains \`&\`, \`?\` or \`$\`.
 
 ## When messages are sent
 
-- A failed update is sent at once, and again each day while it lasts; a failed check, each week. Anything else, such as a rollback or an available update, is sent once.
+- A failed update is sent at once, and again each day while it lasts; a failed check, each week. Anything else, such as a rollback or an available update, is sent once. In the style of Watchtower, which a template or a \`WATCHTOWER_NOTIFICATION…\` variable switches on, each run repeats them; \`--notification-repeat=false\` stops that.
 - \`--notification-quiet-hours 22:00-07:00\` holds the messages of the night back until 07:00, \`--notification-digest 08:00\` those of the day until 08:00, and then sends them as one; failures are sent at once. Times are in the zone of \`--timezone\` or \`TZ\`.
 - While a service does not answer or limits the rate, its messages are tried again for three days, in order. A message that it refuses is given up after two attempts, a wrong token after four. With \`--state-dir\`, waiting messages survive a restart.
 - The label \`upkeep.notify=ops\` sends messages about a container to the target \`ops=discord://…\` only, \`upkeep.notify=off\` to none.
@@ -35,8 +35,8 @@ Your own wording: [templates](notification-templates.md). All options: [configur
 - Separate several targets by spaces or commas, or repeat the option. To keep secrets out of the environment, give the path of a file with one target a line; a line that begins with \`#\` is a comment.
 - \`ops=discord://…\` names a target. The default name is the service: \`discord\`, \`discord-2\`.
 - In user names, passwords and tokens write \`/\` as \`%2F\`, \`#\` as \`%23\`, \`?\` as \`%3F\`, \`%\` as \`%25\`, a space as \`%20\`. After the \`?\`, write a comma in front of a URL as \`%2C\`, and a plus sign as \`%2B\`, because \`+\` means a space. In compose files, write \`$\` as \`$$\`.
-- Keys, the names before \`=\` in the query, may be in any case. An unknown key or an invalid value causes a warning; only an error in a recipient, a login or the encryption makes the URL invalid.
-- Below, a value in parentheses is the default, and a key after "also" does what its name says: \`title\` sets the title or first line, \`disabletls=yes\` uses plain http; \`skiptlsverify=yes\`, \`insecureskipverify=yes\` and \`disabletlsverification=yes\` accept any certificate. Give a picture or an icon as its address. Colours: \`ffc441\`, \`0xffc441\`, \`%23ffc441\`, \`good\`, \`warning\`, \`danger\`, or a CSS name such as \`red\`.
+- Keys, the names before \`=\` in the query, may be in any case. An invalid value and, with most services, an unknown key cause a warning; only an error in a recipient, a login or the encryption makes the URL invalid.
+- Below, parentheses have the kind of a key or its possible values, and \`in this type\` its default. A key after "also" does what its name says: \`title\` is for messages without a title (\`--notification-skip-title\`), \`disabletls=yes\` uses plain http; \`skiptlsverify=yes\`, \`insecureskipverify=yes\` and \`disabletlsverification=yes\` accept any certificate. Give a picture or an icon as its address. Colours: \`ffc441\`, \`0xffc441\`, \`%23ffc441\`, \`good\`, \`warning\`, \`danger\`, or a common name such as \`red\`.
 - Webhook addresses (\`https://…\`) of Discord, Slack, Teams and Google Chat work unchanged; any other \`https://\` address gets the plain text.
 - Upkeep never logs a URL, token or password.
 
@@ -78,11 +78,10 @@ function keyList(parameters: ParameterTable): string {
 function isUsual(key: string, { about, fallback, aliases, kind, isRequired }: ParameterTable[string]): boolean {
   const isPlain = kind === 'text' || kind === 'colour' || kind === 'list, separated by commas';
   const hasDefault = fallback !== '' && fallback !== undefined && !(Array.isArray(fallback) && fallback.length === 0);
-  if (isPlain && !isRequired && !hasDefault && /^(?!replaces )[^`]+$/.test(about) && about.split(' ').length <= 4)
+  if (key === 'title') return about === 'for messages without a title' && fallback === '';
+  if (isPlain && !isRequired && !hasDefault && /^(?!added )[^`]+$/.test(about) && about.split(' ').length <= 4)
     return true;
   if (aliases.length > 0) return false;
-  if (key === 'title')
-    return /^(?:of the message|the first line|for messages without a title)$/.test(about) && fallback === '';
   return fallback === false && (about === 'plain http' || about === 'accept any certificate');
 }
 

@@ -335,7 +335,7 @@ export function createJudge(
       const isStale = found.some((one) => one.status === 'stale' && isContainer(one));
       if (plan === undefined || !isStale || signal?.aborted) return undefined;
       return plan(found, listing, signal).catch((error: unknown) => {
-        log.debug('An update could not be planned', { error });
+        log.warn('Cannot tell which of the found updates would be refused', { error });
         return undefined;
       });
     }

@@ -7,7 +7,7 @@ import { defineService } from '../service/service.ts';
 import { wordsFor, writtenFor } from '../service/markup.ts';
 
 const parameters = {
-  title: text('of the embeds'),
+  title: text('for messages without a title'),
   username: text('replaces the name of the webhook'),
   avatar: text('address of a picture', { aliases: ['avatarurl'] }),
   color: colour('of lines without a level', 0x50d9ff),
@@ -15,7 +15,7 @@ const parameters = {
   colorwarn: colour('of warnings', 0xffc441),
   colorinfo: colour('of info lines', 0x2488ff),
   colordebug: colour('of debug lines', 0x7b00ab),
-  splitlines: flag('an embed for each line', true),
+  splitlines: flag('an embed for each line; without this key only in the style of Watchtower', true),
   json: flag('the text is the body of the request; the path `/raw` does the same', false),
   thread_id: text('a thread of the channel'),
 };

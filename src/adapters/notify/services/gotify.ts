@@ -16,7 +16,7 @@ export const gotify = defineService({
     'The last part of the path is the token of an application. The address of the API works too: `gotify://HOST/message?token=TOKEN`.',
   example: 'gotify://push.example.com/AzyoeNS.D4iJLVa?priority=5',
   parameters: {
-    title: text('of the message', { fallback: 'Upkeep' }),
+    title: text('for messages without a title', { fallback: 'Upkeep' }),
     token: text('instead of the one in the path', { isSecret: true }),
     priority: integer('by default 8 for a failure, 2 if nothing has changed', {
       min: -2,

@@ -19,7 +19,7 @@ export const matrix = defineService({
   parameters: {
     rooms: list('ids or aliases', { aliases: ['room'] }),
     disabletls: flag('plain http', false),
-    title: text('before the text'),
+    title: text('for messages without a title'),
   },
   readAddress: (parts) => ({
     server: serverOf(parts),

@@ -14,7 +14,7 @@ export const ntfy = defineService({
   about: 'Give an access token as `token=tk_…`, or as the password, without a user: `ntfy://:tk_…@HOST/TOPIC`.',
   example: 'ntfy://:tk_AgQdq7mVBoFD37zQVN29RhuMzNIz2@ntfy.example.com/upkeep?priority=high&tags=whale',
   parameters: {
-    title: text('of the message'),
+    title: text('for messages without a title'),
     token: text('access token, instead of a login', { isSecret: true }),
     priority: choice(
       'by default High for a failure, Low if nothing has changed',

@@ -7,7 +7,7 @@ import { isJsonObject, parseJson } from '../../../domain/text/json.ts';
 
 const opsgenieParameters = {
   alias: text('alerts with the same alias are one'),
-  description: text('replaces the text'),
+  description: text('added below the text'),
   responders: list('`team:name`, `user:mail`, or with an id'),
   visibleto: list('as `responders`'),
   actions: list('names of actions'),
@@ -18,7 +18,7 @@ const opsgenieParameters = {
   priority: choice('by default P2 for a failure, P5 if nothing has changed', ['P1', 'P2', 'P3', 'P4', 'P5'], undefined),
   note: text('added to the alert'),
   user: text('user that creates the alert'),
-  title: text('the first line'),
+  title: text('for messages without a title'),
 };
 
 /** https://docs.opsgenie.com/docs/alert-api#create-alert */

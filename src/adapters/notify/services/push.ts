@@ -13,7 +13,7 @@ export const bark = defineService({
   about: 'The app shows the key after the address of its server.',
   example: 'bark://:dK7fQmPzXw3rT9aYbNcVeH@bark.example.com?sound=bell&group=upkeep',
   parameters: {
-    title: text('of the message'),
+    title: text('for messages without a title'),
     scheme: choice('http or https', ['https', 'http'], 'https'),
     sound: text('name of a sound'),
     badge: integer('number on the icon of the app', { fallback: 0, min: 0, max: 999_999 }),
@@ -106,7 +106,7 @@ export const join = defineService({
   example: 'join://shoutrrr:0f1e2d3c4b5a69788796a5b4c3d2e1f0@join/?devices=group.phone',
   parameters: {
     devices: list('ids or groups', { isRequired: true }),
-    title: text('of the message'),
+    title: text('for messages without a title'),
     icon: text('address of a picture'),
   },
   readAddress: ({ password }) => ({ key: required(password, 'the API key (before the @, after a colon)') }),
@@ -138,7 +138,7 @@ export const pushbullet = defineService({
   form: 'pushbullet://TOKEN[/DEVICE][/MAIL][/#CHANNEL]',
   about: 'Create the token under "Access Tokens" in the settings. Without a target, all devices get the message.',
   example: 'pushbullet://o.Xf3kQ9LmWzRtYbNcVhJgPdSaEuTi72Q1/#upkeep',
-  parameters: { title: text('of the message', { fallback: 'Upkeep' }) },
+  parameters: { title: text('for messages without a title', { fallback: 'Upkeep' }) },
   readAddress: ({ host, segments, fragment }) => ({
     token: requiredMatch(host, /^[\w.]{34}$/, 'the token, which has 34 characters,'),
     targets: [...segments, ...(fragment === '' ? [] : [`#${fragment}`])],
@@ -169,7 +169,7 @@ export const twilio = defineService({
   form: 'twilio://ACCOUNT_SID:AUTH_TOKEN@FROM/TO[/TO…]',
   about: 'A number has the form `+15551234567`. FROM may be a messaging service, `MG…`.',
   example: 'twilio://AC0123456789abcdef0123456789abcdef:9f8e7d6c5b4a39281706f5e4d3c2b1a0@+15551234567/+15557654321',
-  parameters: { title: text('the first line') },
+  parameters: { title: text('for messages without a title') },
   readAddress({ user, password, host, segments }) {
     const to = segments.map(plainNumber);
     if (to.length === 0) throw new InvalidUrlError('the number that gets the message', 'is missing');

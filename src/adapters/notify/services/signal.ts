@@ -18,7 +18,7 @@ export const signal = defineService({
     password: text('replaces the password before the @', { isSecret: true }),
     source: text('replaces the source in the path'),
     recipients: list('replaces the recipients in the path', { aliases: ['to'] }),
-    title: text('the first line'),
+    title: text('for messages without a title'),
     disabletls: flag('plain http', false),
     skiptlsverify: flag('accept any certificate', false),
     textmode: choice('of your own template', ['normal', 'styled'], undefined, {}, ['text_mode']),

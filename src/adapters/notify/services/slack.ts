@@ -17,7 +17,7 @@ export const slack = defineService({
     botname: text('name of the sender', { aliases: ['username'] }),
     icon: text('an emoji, or the address of a picture', { aliases: ['icon_emoji', 'icon_url'] }),
     color: colour('of the bar beside each line'),
-    title: text('the first line'),
+    title: text('for messages without a title'),
     thread_ts: text('timestamp of the message to answer'),
   },
   readAddress({ user, password, host, segments }) {

@@ -13,7 +13,7 @@ const parameters = {
   preview: flag('previews of links', true),
   notification: flag('a sound', true),
   parsemode: choice('of your own template', ['None', 'Markdown', 'HTML', 'MarkdownV2'], 'None'),
-  title: text('the first line, in bold'),
+  title: text('for messages without a title'),
 };
 
 /** https://core.telegram.org/bots/api#sendmessage */

@@ -9,7 +9,7 @@ import { wordsFor, writtenFor, titledText } from '../service/markup.ts';
 const parameters = {
   stream: text('channel that gets the message'),
   topic: text('of the message; by default the beginning of the title'),
-  title: text('of the message'),
+  title: text('for messages without a title'),
   type: essential(
     choice('to a channel or to people', ['channel', 'direct'], 'channel', { stream: 'channel', private: 'direct' }),
   ),
