@@ -22,8 +22,8 @@ The single quotes matter to the shell if the URL contains \`&\`, \`?\` or \`$\`.
 
 ## When messages are sent
 
-- A failed update is sent at once, and again each day while it lasts; a failed check, each week. Anything else, such as a rollback or an available update, is sent once. In the style of Watchtower, which a template or a \`WATCHTOWER_NOTIFICATION…\` variable switches on, each run repeats them; \`--notification-repeat=false\` stops that.
-- \`--notification-quiet-hours 22:00-07:00\` holds the messages of the night back until 07:00, \`--notification-digest 08:00\` those of the day until 08:00, and then sends them as one; failures are sent at once. Times are in the zone of \`--timezone\` or \`TZ\`.
+- A failed update is sent at once, and again each day while it lasts. A failed check is sent again each week. Anything else, such as a rollback or an available update, is sent once. In the style of Watchtower, which a template or a \`WATCHTOWER_NOTIFICATION…\` variable switches on, each run repeats them; \`--notification-repeat=false\` stops that.
+- \`--notification-quiet-hours 22:00-07:00\` holds the messages of the night back until 07:00, \`--notification-digest 08:00\` those of the day until 08:00, and then sends them as one; failed updates and rollbacks are sent at once. Times are in the zone of \`--timezone\` or \`TZ\`.
 - While a service does not answer or limits the rate, its messages are tried again for three days, in order. A message that it refuses is given up after two attempts, a wrong token after four. With \`--state-dir\`, waiting messages survive a restart.
 - The label \`upkeep.notify=ops\` sends messages about a container to the target \`ops=discord://…\` only, \`upkeep.notify=off\` to none.
 - The title has the host and the outcome: \`nas: web failed and was rolled back\`. A failed version comes with its last log lines. Unless the URL sets a priority, failures get a high one, and messages without a change a low one.
@@ -36,7 +36,7 @@ Your own wording: [templates](notification-templates.md). All options: [configur
 - \`ops=discord://…\` names a target. The default name is the service: \`discord\`, \`discord-2\`.
 - In user names, passwords and tokens write \`/\` as \`%2F\`, \`#\` as \`%23\`, \`?\` as \`%3F\`, \`%\` as \`%25\`, a space as \`%20\`. After the \`?\`, write a comma in front of a URL as \`%2C\`, and a plus sign as \`%2B\`, because \`+\` means a space. In compose files, write \`$\` as \`$$\`.
 - Keys, the names before \`=\` in the query, may be in any case. An invalid value and, with most services, an unknown key cause a warning; only an error in a recipient, a login or the encryption makes the URL invalid.
-- Below, parentheses have the kind of a key or its possible values, and \`in this type\` its default. A key after "also" does what its name says: \`title\` is for messages without a title (\`--notification-skip-title\`), \`disabletls=yes\` uses plain http; \`skiptlsverify=yes\`, \`insecureskipverify=yes\` and \`disabletlsverification=yes\` accept any certificate. Give a picture or an icon as its address. Colours: \`ffc441\`, \`0xffc441\`, \`%23ffc441\`, \`good\`, \`warning\`, \`danger\`, or a common name such as \`red\`.
+- Below, parentheses contain the kind of a key or its possible values, and its default in code type, as in (colour; \`0x50d9ff\`). A key after "also" does what its name says: \`title\` is for messages without a title (\`--notification-skip-title\`), \`disabletls=yes\` uses plain http; \`skiptlsverify=yes\`, \`insecureskipverify=yes\` and \`disabletlsverification=yes\` accept any certificate. Give a picture or an icon as its address. Colours: \`ffc441\`, \`0xffc441\`, \`%23ffc441\`, \`good\`, \`warning\`, \`danger\`, or a common name such as \`red\`.
 - Webhook addresses (\`https://…\`) of Discord, Slack, Teams and Google Chat work unchanged; any other \`https://\` address gets the plain text.
 - Upkeep never logs a URL, token or password.
 

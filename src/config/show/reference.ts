@@ -46,7 +46,7 @@ Lines below read like this: \`-t, --stop-timeout DURATION\` \`UPKEEP_STOP_TIMEOU
 - **Quotation marks** around a whole value are dropped, because compose passes them on (\`- UPKEEP_SCOPE="nas"\`). Around a secret this causes a warning; in a template they stay.
 - **No variable** for ${flagOnly.map((option) => code(`--${option.flag}`)).join(', ')}.
 
-Upkeep does not start with an invalid value, and warns about unknown variables. \`upkeep COMMAND --help\` lists the options of a command, \`upkeep config --changed\` those that you have set. Upkeep checks and updates *watched* containers. The *engine* is Docker or Podman. *Linked* containers share a network, IPC or PID namespace, use \`volumes_from\`, or have legacy links.`;
+Upkeep does not start with an invalid value, and warns about unknown variables. \`upkeep COMMAND --help\` lists the common options of a command, \`upkeep COMMAND --help --all\` all of them, \`upkeep config --changed\` those that you have set. Upkeep checks and updates *watched* containers. The *engine* is Docker or Podman. *Linked* containers share a network, IPC or PID namespace, use \`volumes_from\`, or have legacy links.`;
 }
 
 const labelIntroduction = `## Labels of containers

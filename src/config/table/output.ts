@@ -15,7 +15,7 @@ export const outputOptions = optionTable({ group: 'output', commands: commandsWi
     kind: 'boolean',
     flag: 'all',
     env: [],
-    meaning: 'Also list containers that are not watched. With --help: list all options',
+    meaning: 'Also list containers that are not watched',
     isCommon: true,
     commands: ['containers'],
   },

@@ -126,7 +126,7 @@ export const checkOptions = optionTable({ group: 'update', usedBy: 'selection' }
   labelTakesPrecedence: {
     kind: 'boolean',
     flag: 'label-take-precedence',
-    meaning: 'Let the labels monitor-only and no-pull override the options, instead of adding to them',
+    meaning: 'Let the labels monitor-only, no-pull and no-restart override the options, instead of adding to them',
   },
   cooldownMs: {
     kind: 'duration',

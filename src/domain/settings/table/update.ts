@@ -67,7 +67,7 @@ export const updateRules = optionTable({ group: 'update', usedBy: 'replacement' 
       value: { ...kinds.booleanOrEmpty, holdsUnreadable: true },
       fromImage: 'ignored',
       effect: 'restrains',
-      meaning: 'Leave the new container stopped, without a health check',
+      meaning: 'Leave the new container stopped, without a health check. false needs --label-take-precedence',
     },
     usedBy: 'check',
   },
