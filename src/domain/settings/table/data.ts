@@ -74,7 +74,7 @@ export const dataOptions = optionTable({ group: 'data', usedBy: 'replacement' },
     default: 0,
     minMs: 0,
     maxMs: maxKeepMs,
-    meaning: 'Keep the copy for this time after an update, for upkeep rollback',
+    meaning: 'Keep the copy for this time after an update; with --keep-old, upkeep rollback can put it back',
     example: '2d',
     label: {
       name: 'data-keep',
