@@ -210,7 +210,7 @@ describeInLab('how containers are stopped and started', (lab) => {
     expect(outcomes['patient']?.outcome).toBe('updated');
     expect(outcomes['hasty']).toMatchObject({
       outcome: 'rolled_back',
-      reason: expect.stringMatching(/did not become healthy within [12] s/),
+      reason: expect.stringMatching(/did not become healthy within [12]s/),
     });
     expect(idsOf(patient.next)).toContain((await inspect('patient')).Image);
     expect(await inspect('hasty')).toMatchObject({ Id: hasty.Id, State: { Status: 'running' } });
