@@ -38,7 +38,7 @@ function introduction(): string {
 
 Set an option as a flag or as a variable: \`--scope nas\` is \`UPKEEP_SCOPE=nas\`, or \`WATCHTOWER_SCOPE=nas\` as in Watchtower. In \`compose.yaml\`, write variables under \`environment\`; anywhere in it, write \`$\` as \`$$\`. A flag overrides a variable, \`UPKEEP_*\` overrides \`WATCHTOWER_*\`, and an empty variable does not count.
 
-Lines below read like this: \`-t, --stop-timeout DURATION\` \`UPKEEP_STOP_TIMEOUT\` \`UPKEEP_TIMEOUT\` (30s). The flag comes first, then its variables unless the only one is the flag in capitals, then the default in parentheses. Without a default, an option is off or empty. If a line ends with a command in parentheses, only that command has the option.
+Lines below read like this: \`-t, --stop-timeout DURATION\` \`UPKEEP_STOP_TIMEOUT\` \`UPKEEP_TIMEOUT\` (30s). The flag comes first, then its variables, then the default in parentheses. A line without a variable has the usual one: \`--monitor-only\` is \`UPKEEP_MONITOR_ONLY\`. Without a default, an option is off or empty. If a line ends with a command in parentheses, only that command has the option.
 
 - **Yes or no:** \`true\`, \`t\`, \`1\`, \`yes\`, \`on\`, \`false\`, \`f\`, \`0\`, \`no\`, \`off\`, in any case. As flags: \`--cleanup\`, \`--cleanup=false\`, \`--no-cleanup\`.
 - **Durations:** \`300ms\`, \`1.5s\`, \`1m30s\`, \`2h\`, \`3d\`, \`1w\`. A plain number means seconds.
