@@ -50,6 +50,8 @@ const sharedChunks = [
       'src/interfaces/cli/commands/history.ts',
       'src/interfaces/cli/commands/events.ts',
       'src/interfaces/cli/commands/config.ts',
+      'src/interfaces/cli/commands/notes.ts',
+      'src/interfaces/cli/commands/data.ts',
     ],
   },
   { name: 'tables', modules: ['src/interfaces/cli/render/live-table.ts', 'src/interfaces/cli/terminal/table.ts'] },
@@ -79,6 +81,7 @@ const sharedChunks = [
       'src/adapters/notify/targets.ts',
       'src/adapters/files/outbox-file.ts',
       'src/interfaces/json/run-event.ts',
+      'src/interfaces/cli/commands/notify.ts',
     ],
   },
   {
