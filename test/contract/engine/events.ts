@@ -108,8 +108,9 @@ export function eventRows(fixture: GetFixture): void {
         await engine.removeContainer(id);
       }, 'destroy');
       const actions = actionsOf(events, 'container');
-      // Since 26 the engine may complete the stop before it reports the exit.
-      expect(actions.filter((action) => action !== 'stop')).toEqual([
+      // Since 26 the engine may complete the stop before it reports the exit. A busy one kills after five seconds.
+      const isSecondKill = (action: string, place: number) => action === 'kill' && actions[place - 1] === 'kill';
+      expect(actions.filter((action, place) => action !== 'stop' && !isSecondKill(action, place))).toEqual([
         'create',
         'start',
         'kill',
