@@ -179,7 +179,7 @@ describeInLab('a compose file after an update to another tag', (lab) => {
     await writeFile(file, text.replace('1.27', '1.28'));
     await writeFile(host, text.replace('1.27', '1.28'));
     await run('mount', ['--bind', host, file]);
-    onTestFinished(() => void run('umount', [file]).catch(() => undefined));
+    onTestFinished(async () => void (await run('umount', [file]).catch(() => undefined)));
     await writeFile(`${host}.new`, 'another text');
     await rename(`${host}.new`, host);
     await push('1.29');

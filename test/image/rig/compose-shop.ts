@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, onTestFinished } from 'vitest';
 import { obtainPlugins } from '../../lab/engine/engines.mjs';
@@ -34,7 +34,7 @@ export function composeShop(lab: Lab) {
   beforeEach((context) => {
     if (failure !== undefined || !existsSync(needs.compose))
       skipBecause(context, failure ?? `missing: ${needs.compose}`);
-    repository = `compose-written/web${(tests += 1)}`;
+    repository = `${basename(context.task.file.name, '.test.ts')}/web${(tests += 1)}`;
   });
   afterEach(() => engine.clear());
   const reference = () => `${registry.host}/${repository}`;
