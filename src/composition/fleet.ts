@@ -98,7 +98,7 @@ export async function openFleet(
     }),
     ...(settings.service.swarm && { services: { open: openSwarm, ownId: identity.instance.containerId } }),
     open: (onAnswer) =>
-      opened.map(({ address, engine, files }): Member => {
+      opened.map(({ address, engine, files }, index): Member => {
         const { name } = address;
         const others = opened.filter((other) => other.engine !== engine);
         const routes = () => ({
@@ -119,6 +119,7 @@ export async function openFleet(
             isService,
             notes,
             goneRetryMs: 600_000,
+            phase: index / opened.length,
           }),
         };
       }),

@@ -31,3 +31,20 @@ test('an engine that returns after hours is listed soon, also if its first answe
   await clock.sleep(5000);
   expect(cache.listing()).toBeDefined();
 });
+
+test('the phase places the full readings within each minute', async () => {
+  const { clock, startProcess } = createSandboxScene();
+  const { outside } = startProcess();
+  const { engine } = outside;
+  const readAtS: number[] = [];
+  const beganMs = clock.monotonicMs();
+  const listContainers: Engine['listContainers'] = (...asked) => {
+    readAtS.push(Math.round((clock.monotonicMs() - beganMs) / 1000));
+    return engine.listContainers(...asked);
+  };
+  const cache = createEngineCache({ ...outside, engine: { ...engine, listContainers } }, { phase: 0.75 });
+  onTestFinished(() => cache.close());
+  void cache.follow();
+  await clock.sleep(140_000);
+  expect(readAtS.filter((second) => second > 1)).toEqual([15, 75, 135]);
+});

@@ -15,6 +15,11 @@ export type FollowOptions = {
    * reached. Absent: pauses do not depend on events.
    */
   readonly goneRetryMs?: number;
+  /**
+   * From 0 to below 1: the place of the full readings within each minute. Readings of a whole fleet at once would keep
+   * all its lists in memory together.
+   */
+  readonly phase?: number;
   /** Whether the inventory shows start times of containers. They cost one inspection per start. */
   readonly tellsStartTimes?: boolean;
 };
@@ -55,7 +60,7 @@ type EngineCache = {
  */
 export function createEngineCache(
   outside: Pick<ReadOnlyOutside, 'engine' | 'swarm' | 'clock' | 'log' | 'instance'>,
-  { onAnswer = () => {}, maxRetryMs = 5000, goneRetryMs }: FollowOptions = {},
+  { onAnswer = () => {}, maxRetryMs = 5000, goneRetryMs, phase = 0 }: FollowOptions = {},
   startTimes = noStartTimes,
 ): EngineCache {
   const { engine, clock, log } = outside;
@@ -131,6 +136,8 @@ export function createEngineCache(
   }
 
   async function resync(): Promise<void> {
+    addAll();
+    await pause(resyncMs * (1 - phase));
     while (!signal.aborted) {
       addAll();
       await pause(resyncMs);

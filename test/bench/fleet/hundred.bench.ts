@@ -93,9 +93,9 @@ describeInLab('a hundred engines', (lab) => {
     await expect.poll(listed, { timeout: 120_000, interval: 250 }).toBe(engines * containers);
   }
 
-  /** After its start a service reads each container once. */
+  /** After its start a service reads each container once, and V8 compiles and compacts for some seconds more. */
   async function settled({ service }: ServedFleet): Promise<void> {
-    for (let before = -Infinity; cpuMsOf(service) - before > 100; await sleep(5_000)) before = cpuMsOf(service);
+    for (let before = -Infinity; cpuMsOf(service) - before > 100; await sleep(10_000)) before = cpuMsOf(service);
   }
 
   function attempts(): number {
