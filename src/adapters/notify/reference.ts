@@ -1,7 +1,7 @@
 import { homeAssistantForm, homeAssistantParameters } from './home-assistant/url.ts';
 import type { Service } from './service/service.ts';
 import { services } from './services/table.ts';
-import type { ParameterTable } from './service/parameters.ts';
+import { defaultTitle, type ParameterTable } from './service/parameters.ts';
 
 /** The complete `docs/notifications.md` in Markdown. */
 export function notificationsPage(): string {
@@ -62,24 +62,31 @@ type Described = Pick<Service, 'title' | 'form' | 'about' | 'example' | 'paramet
 function keyList(parameters: ParameterTable): string {
   const items = Object.entries(parameters).flatMap(([key, parameter]) => {
     const { aliases, kind, about, isRequired, fallback } = parameter;
-    if (isUsual(key, parameter)) return [];
+    if (isUsual(parameter)) return [];
     const names = [key, ...aliases].map((name) => `\`${name}\``).join(' ');
     const usual = fallback === undefined ? '' : parameter.print(fallback);
     const kindShown = kind.replace('list, separated by commas', 'list').replace(/^(?:text|yes or no)$/, '');
     const notes = [kindShown, isRequired ? 'required' : usual && `\`${usual}\``].filter((note) => note !== '');
     return [`- ${names}${notes.length === 0 ? '' : ` (${notes.join('; ')})`}: ${about}`];
   });
-  const others = Object.entries(parameters).filter(([key, parameter]) => isUsual(key, parameter));
+  const others = Object.entries(parameters).filter(([, parameter]) => isUsual(parameter));
   const also = others.length === 0 ? [] : [`- also ${others.map(([key]) => `\`${key}\``).join(', ')}`];
   return [...items, ...also].join('\n');
 }
 
 /** Whether the introduction says all about a key. */
-function isUsual(key: string, { about, fallback, aliases, kind, isRequired }: ParameterTable[string]): boolean {
+function isUsual(parameter: ParameterTable[string]): boolean {
+  if (parameter === defaultTitle) return true;
+  const { about, fallback, aliases, kind, isRequired } = parameter;
   const isPlain = kind === 'text' || kind === 'colour' || kind === 'list, separated by commas';
   const hasDefault = fallback !== '' && fallback !== undefined && !(Array.isArray(fallback) && fallback.length === 0);
-  if (key === 'title') return about === 'for messages without a title' && fallback === '';
-  if (isPlain && !isRequired && !hasDefault && /^(?!added )[^`]+$/.test(about) && about.split(' ').length <= 4)
+  if (
+    isPlain &&
+    !isRequired &&
+    !hasDefault &&
+    /^(?!added |no effect)[^`]+$/.test(about) &&
+    about.split(' ').length <= 4
+  )
     return true;
   if (aliases.length > 0) return false;
   return fallback === false && (about === 'plain http' || about === 'accept any certificate');

@@ -34,6 +34,9 @@ export function text(about: string, options: Options<string> = {}): Parameter<st
   return define({ kind: 'text', about, fallback: '', read: same, print: same }, options);
 }
 
+/** The title of messages that have none of their own. The reference page describes it once for all services. */
+export const defaultTitle = text('for messages without a title');
+
 export function flag(about: string, fallback: boolean, aliases: readonly string[] = []): Parameter<boolean> {
   return define(
     { kind: 'yes or no', about, fallback, read: readFlag, print: (value) => (value ? 'yes' : 'no') },

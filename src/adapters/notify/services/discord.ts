@@ -1,5 +1,5 @@
 import type { Message, MessageLevel } from '../../../domain/notification/message.ts';
-import { colour, flag, text, type ValuesOf } from '../service/parameters.ts';
+import { colour, defaultTitle, flag, text, type ValuesOf } from '../service/parameters.ts';
 import { jsonPost, orNone, cutLine, cutText, messagePieces, piecesOf } from '../service/requests.ts';
 import { refusal, fieldOf, jsonOf, type AnswerCheck } from '../service/answer.ts';
 import { requiredMatch } from '../service/url.ts';
@@ -7,7 +7,7 @@ import { defineService } from '../service/service.ts';
 import { wordsFor, writtenFor } from '../service/markup.ts';
 
 const parameters = {
-  title: text('for messages without a title'),
+  title: defaultTitle,
   username: text('replaces the name of the webhook'),
   avatar: text('address of a picture', { aliases: ['avatarurl'] }),
   color: colour('of lines without a level', 0x50d9ff),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Message } from '../../../domain/notification/message.ts';
-import { flag, list, text } from '../service/parameters.ts';
+import { defaultTitle, flag, list } from '../service/parameters.ts';
 import { jsonPost, messagePieces } from '../service/requests.ts';
 import { Refused, type HttpAnswer } from '../service/exchange.ts';
 import { expectAccepted, refusal, fieldOf, jsonOf } from '../service/answer.ts';
@@ -19,7 +19,7 @@ export const matrix = defineService({
   parameters: {
     rooms: list('ids or aliases', { aliases: ['room'] }),
     disabletls: flag('plain http', false),
-    title: text('for messages without a title'),
+    title: defaultTitle,
   },
   readAddress: (parts) => ({
     server: serverOf(parts),

@@ -1,5 +1,5 @@
 import type { Message } from '../../../domain/notification/message.ts';
-import { choice, flag, list, text } from '../service/parameters.ts';
+import { choice, defaultTitle, flag, list, text } from '../service/parameters.ts';
 import { basicLogin, headerText, messagePieces } from '../service/requests.ts';
 import { expectJson } from '../service/answer.ts';
 import { required, serverOf } from '../service/url.ts';
@@ -14,7 +14,7 @@ export const ntfy = defineService({
   about: 'Give an access token as `token=tk_…`, or as the password, without a user: `ntfy://:tk_…@HOST/TOPIC`.',
   example: 'ntfy://:tk_AgQdq7mVBoFD37zQVN29RhuMzNIz2@ntfy.example.com/upkeep?priority=high&tags=whale',
   parameters: {
-    title: text('for messages without a title'),
+    title: defaultTitle,
     token: text('access token, instead of a login', { isSecret: true }),
     priority: choice(
       'by default High for a failure, Low if nothing has changed',

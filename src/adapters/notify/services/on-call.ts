@@ -1,4 +1,4 @@
-import { choice, list, text, define, jsonObject, type Parameter } from '../service/parameters.ts';
+import { choice, defaultTitle, define, jsonObject, list, text, type Parameter } from '../service/parameters.ts';
 import { jsonPost, orNone, cutLine, cutText } from '../service/requests.ts';
 import { required, serverOf, authorityOf, requiredMatch } from '../service/url.ts';
 import { defineService } from '../service/service.ts';
@@ -18,7 +18,7 @@ const opsgenieParameters = {
   priority: choice('by default P2 for a failure, P5 if nothing has changed', ['P1', 'P2', 'P3', 'P4', 'P5'], undefined),
   note: text('added to the alert'),
   user: text('user that creates the alert'),
-  title: text('for messages without a title'),
+  title: defaultTitle,
 };
 
 /** https://docs.opsgenie.com/docs/alert-api#create-alert */

@@ -1,4 +1,4 @@
-import { choice, integer, text, list } from '../service/parameters.ts';
+import { choice, defaultTitle, integer, list, text } from '../service/parameters.ts';
 import { jsonPost, orNone, cutText, formOf, formPost, basicLogin, messagePieces } from '../service/requests.ts';
 import { expectField, refusalByWords, fieldOf, jsonOf, answerText } from '../service/answer.ts';
 import { required, pathOf, serverOf, requiredMatch, InvalidUrlError } from '../service/url.ts';
@@ -13,7 +13,7 @@ export const bark = defineService({
   about: 'The app shows the key after the address of its server.',
   example: 'bark://:dK7fQmPzXw3rT9aYbNcVeH@bark.example.com?sound=bell&group=upkeep',
   parameters: {
-    title: text('for messages without a title'),
+    title: defaultTitle,
     scheme: choice('http or https', ['https', 'http'], 'https'),
     sound: text('name of a sound'),
     badge: integer('number on the icon of the app', { fallback: 0, min: 0, max: 999_999 }),
@@ -74,7 +74,7 @@ export const ifttt = defineService({
     value3: text('third ingredient'),
     messagevalue: integer('ingredient that is the text', { fallback: 2, min: 1, max: 3 }),
     titlevalue: integer('ingredient that is the title, 0 for none', { fallback: 0, min: 0, max: 3 }),
-    title: text('for messages without a title'),
+    title: defaultTitle,
   },
   readAddress: ({ host }) => ({ key: required(host, 'the key') }),
   secrets: ({ address }) => [address.key],
@@ -106,7 +106,7 @@ export const join = defineService({
   example: 'join://shoutrrr:0f1e2d3c4b5a69788796a5b4c3d2e1f0@join/?devices=group.phone',
   parameters: {
     devices: list('ids or groups', { isRequired: true }),
-    title: text('for messages without a title'),
+    title: defaultTitle,
     icon: text('address of a picture'),
   },
   readAddress: ({ password }) => ({ key: required(password, 'the API key (before the @, after a colon)') }),
@@ -169,7 +169,7 @@ export const twilio = defineService({
   form: 'twilio://ACCOUNT_SID:AUTH_TOKEN@FROM/TO[/TO…]',
   about: 'A number has the form `+15551234567`. FROM may be a messaging service, `MG…`.',
   example: 'twilio://AC0123456789abcdef0123456789abcdef:9f8e7d6c5b4a39281706f5e4d3c2b1a0@+15551234567/+15557654321',
-  parameters: { title: text('for messages without a title') },
+  parameters: { title: defaultTitle },
   readAddress({ user, password, host, segments }) {
     const to = segments.map(plainNumber);
     if (to.length === 0) throw new InvalidUrlError('the number that gets the message', 'is missing');

@@ -1,6 +1,6 @@
 import { createCipheriv, createHmac, randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { integer, list, text } from '../service/parameters.ts';
+import { defaultTitle, integer, list, text } from '../service/parameters.ts';
 import { InvalidUrlError, requiredMatch } from '../service/url.ts';
 import { formPost, orNone, cutLine, messagePieces } from '../service/requests.ts';
 import { expectField } from '../service/answer.ts';
@@ -18,7 +18,7 @@ export const pushover = defineService({
   parameters: {
     devices: list('names of devices; all by default'),
     priority: integer('by default 1 for a failure, -1 if nothing has changed', { min: -2, max: 2 }),
-    title: text('for messages without a title'),
+    title: defaultTitle,
     encryptionkey: text('64 hex digits, for end-to-end encryption', { aliases: ['key'], isSecret: true }),
     retry: integer('seconds between two alarms of priority 2', { fallback: 60, min: 30, max: 10_800 }),
     expire: integer('seconds until an alarm of priority 2 ends', { fallback: 3600, min: 30, max: 10_800 }),

@@ -1,5 +1,5 @@
 import type { Message } from '../../../domain/notification/message.ts';
-import { flag, text, list } from '../service/parameters.ts';
+import { defaultTitle, flag, list, text } from '../service/parameters.ts';
 import { jsonPost, orNone, basicLogin, formOf, cutText, cutLine } from '../service/requests.ts';
 import { refusal, expectField, type AnswerCheck } from '../service/answer.ts';
 import { required, pathOf, serverOf, InvalidUrlError } from '../service/url.ts';
@@ -18,7 +18,7 @@ export const apprise = defineService({
   example: 'apprise://apprise.example.com:8000/up-k33p-c0nfig?tag=ops&disabletls=yes',
   parameters: {
     tag: text('tags of the services; a comma means "or", a space "and"', { aliases: ['tags'] }),
-    title: text('for messages without a title'),
+    title: defaultTitle,
     disabletls: flag('plain http', false),
   },
   readAddress(parts) {
@@ -70,7 +70,7 @@ export const webhook = defineService({
   about:
     'The body is a [signed JSON object](#the-body-of-a-signed-webhook). A secret is any text of at least 16 bytes, or `whsec_` and at least 16 bytes in base64. To replace a secret, give the new and the old one, separated by a comma.',
   example: 'webhook+https://hooks.example.com/upkeep?secret=whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
-  parameters: { secret: list('one or two secrets', { isRequired: true }), title: text('for messages without a title') },
+  parameters: { secret: list('one or two secrets', { isRequired: true }), title: defaultTitle },
   otherKeys: 'forwarded',
   readAddress(parts, { secret }) {
     const keys = secret.map(keyOf);

@@ -1,4 +1,4 @@
-import { choice, flag, list, text } from '../service/parameters.ts';
+import { choice, defaultTitle, flag, list, text } from '../service/parameters.ts';
 import { InvalidUrlError, requiredMatch, serverOf } from '../service/url.ts';
 import { jsonPost, basicLogin, messagePieces } from '../service/requests.ts';
 import { defineService, type Part } from '../service/service.ts';
@@ -18,7 +18,7 @@ export const signal = defineService({
     password: text('replaces the password before the @', { isSecret: true }),
     source: text('replaces the source in the path'),
     recipients: list('replaces the recipients in the path', { aliases: ['to'] }),
-    title: text('for messages without a title'),
+    title: defaultTitle,
     disabletls: flag('plain http', false),
     skiptlsverify: flag('accept any certificate', false),
     textmode: choice('of your own template', ['normal', 'styled'], undefined, {}, ['text_mode']),

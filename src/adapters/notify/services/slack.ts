@@ -1,4 +1,4 @@
-import { hexColour, colour, text } from '../service/parameters.ts';
+import { colour, defaultTitle, hexColour, text } from '../service/parameters.ts';
 import { InvalidUrlError, required } from '../service/url.ts';
 import { jsonPost, orNone, cutText } from '../service/requests.ts';
 import { expectField, refusalByWords, type AnswerCheck } from '../service/answer.ts';
@@ -17,7 +17,7 @@ export const slack = defineService({
     botname: text('name of the sender', { aliases: ['username'] }),
     icon: text('an emoji, or the address of a picture', { aliases: ['icon_emoji', 'icon_url'] }),
     color: colour('of the bar beside each line'),
-    title: text('for messages without a title'),
+    title: defaultTitle,
     thread_ts: text('timestamp of the message to answer'),
   },
   readAddress({ user, password, host, segments }) {

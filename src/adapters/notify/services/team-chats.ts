@@ -1,4 +1,4 @@
-import { text, flag, list } from '../service/parameters.ts';
+import { defaultTitle, flag, list, text } from '../service/parameters.ts';
 import { jsonPost, messagePieces, orNone } from '../service/requests.ts';
 import { required, pathOf, serverOf, InvalidUrlError, requiredMatch } from '../service/url.ts';
 import { defineService } from '../service/service.ts';
@@ -16,7 +16,7 @@ export const googlechat = defineService({
   parameters: {
     key: text('of the webhook', { isRequired: true, isSecret: true }),
     token: text('of the webhook', { isRequired: true, isSecret: true }),
-    title: text('for messages without a title'),
+    title: defaultTitle,
   },
   otherKeys: 'ignored',
   readAddress: (parts) => ({ server: serverOf(parts), path: required(pathOf(parts.segments), 'the path') }),
@@ -47,7 +47,7 @@ export const lark = defineService({
   example: 'lark://open.larksuite.com/3f8a1c5e-9b7d-4e2f-a6c0-d1b2e3f4a5c6?secret=sGn-q7Xw2ErT9yUi',
   parameters: {
     secret: text('of the signature', { isSecret: true }),
-    title: text('for messages without a title'),
+    title: defaultTitle,
     link: text('address below the text'),
   },
   readAddress({ host, segments }) {
@@ -97,7 +97,7 @@ export const mattermost = defineService({
   example: 'mattermost://upkeep@chat.example.com/abcdefghijklmnopqrstuvwxyz/town-square',
   parameters: {
     icon: text('an emoji, or the address of a picture', { aliases: ['icon_emoji', 'icon_url'] }),
-    title: text('for messages without a title'),
+    title: defaultTitle,
     disabletls: flag('plain http', false),
   },
   readAddress(parts) {

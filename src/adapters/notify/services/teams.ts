@@ -1,4 +1,4 @@
-import { text } from '../service/parameters.ts';
+import { defaultTitle, text } from '../service/parameters.ts';
 import { InvalidUrlError, isWorkflow } from '../service/url.ts';
 import { jsonPost, cutText } from '../service/requests.ts';
 import { refusal } from '../service/answer.ts';
@@ -16,7 +16,7 @@ export const teams = defineService({
     'teams://?host=https%3A%2F%2Fprod-01.westeurope.logic.azure.com%3A443%2Fworkflows%2Fabc123%2Ftriggers%2Fmanual%2Fpaths%2Finvoke%3Fsig%3Dsecret123&color=good',
   parameters: {
     host: text('address of the workflow', { isRequired: true, isSecret: true }),
-    title: text('for messages without a title'),
+    title: defaultTitle,
     color: text('of the heading: accent, good, warning, attention, dark, light, default'),
   },
   otherKeys: 'ignored',

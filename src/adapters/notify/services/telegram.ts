@@ -1,6 +1,6 @@
 import type { Message } from '../../../domain/notification/message.ts';
 import { escapeHtml } from '../../../domain/notification/template/format.ts';
-import { choice, flag, list, text } from '../service/parameters.ts';
+import { choice, defaultTitle, flag, list } from '../service/parameters.ts';
 import { jsonPost, cutLine, piecesOf } from '../service/requests.ts';
 import type { HttpAnswer } from '../service/exchange.ts';
 import { expectField, answerText } from '../service/answer.ts';
@@ -13,7 +13,7 @@ const parameters = {
   preview: flag('previews of links', true),
   notification: flag('a sound', true),
   parsemode: choice('of your own template', ['None', 'Markdown', 'HTML', 'MarkdownV2'], 'None'),
-  title: text('for messages without a title'),
+  title: defaultTitle,
 };
 
 /** https://core.telegram.org/bots/api#sendmessage */

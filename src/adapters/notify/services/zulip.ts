@@ -1,4 +1,4 @@
-import { choice, essential, flag, list, text } from '../service/parameters.ts';
+import { choice, defaultTitle, essential, flag, list, text } from '../service/parameters.ts';
 import { InvalidUrlError, requiredMatch, required, serverOf } from '../service/url.ts';
 import { formPost, basicLogin, cutLine, messagePieces, type TextLimit } from '../service/requests.ts';
 import type { HttpAnswer, HttpRequest } from '../service/exchange.ts';
@@ -9,7 +9,7 @@ import { wordsFor, writtenFor, titledText } from '../service/markup.ts';
 const parameters = {
   stream: text('channel that gets the message'),
   topic: text('of the message; by default the beginning of the title'),
-  title: text('for messages without a title'),
+  title: defaultTitle,
   type: essential(
     choice('to a channel or to people', ['channel', 'direct'], 'channel', { stream: 'channel', private: 'direct' }),
   ),
