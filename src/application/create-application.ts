@@ -48,7 +48,7 @@ import { createReadiness, createUsability, createStatus } from './inventory/stat
 import { rehearsePlan } from './transaction/run-transaction.ts';
 import { namingForbidden, watchPermissions, whyNotPossible } from './engine/permissions.ts';
 import { createPicture, shareInfo, shareEvents } from './engine/share-engine.ts';
-import { listKeptCopies, removeKeptCopies } from './update/kept-data.ts';
+import { listKeptCopies, removeKeptCopies, removeOverdueCopies } from './update/kept-data.ts';
 import { createRollback } from './update/rollback.ts';
 import { createScheduler } from './async/scheduler.ts';
 import { createStartTimes, noStartTimes } from './inventory/listing-reader.ts';
@@ -202,10 +202,10 @@ export function createApplication(
     finishUpdate: (transaction) => finishUpdate(outside, settings, transaction),
     updatesItself: self.isOn,
     subscribe,
-    keepRepairing: repairLoop.run,
+    keepRepairing,
     keepUpdating: async (order, signal) => {
       if (!settings.monitorOnly) void outside.engine.forbiddenCalls(signal).catch(() => undefined);
-      await Promise.all([scheduler.keepUpdating(order, signal), repairLoop.run(signal)]);
+      await Promise.all([scheduler.keepUpdating(order, signal), keepRepairing(signal)]);
     },
     follow: async (signal) => {
       await Promise.all([history.load(), readResults()]);
@@ -279,6 +279,17 @@ export function createApplication(
       // The end of a process causes no event of the engine.
       noticeAbandoned();
     }
+  }
+
+  async function keepRepairing(signal: AbortSignal): Promise<void> {
+    await Promise.all([repairLoop.run(signal), settings.monitorOnly || removeForgottenCopies(signal)]);
+  }
+
+  /** A run asks for copies of data only if a container shows that there may be some, and it may have been removed. */
+  async function removeForgottenCopies(signal: AbortSignal): Promise<void> {
+    const leave = await lock.enterInTurn(signal).catch(() => undefined);
+    if (leave === undefined) return;
+    await removeOverdueCopies(outside, signal).finally(leave);
   }
 
   async function recover(

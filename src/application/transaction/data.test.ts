@@ -16,13 +16,17 @@ const settings: ServiceSettings = {
 const image = 'app:1';
 const bad: Behaviour = { marksVolumes: 'v2', exitsAfterMs: 1000, exitCode: 3 };
 
-async function setScene(next: Behaviour, first: Behaviour = {}): Promise<SandboxScene> {
+async function setScene(
+  next: Behaviour,
+  first: Behaviour = {},
+  labels: Readonly<Record<string, string>> = {},
+): Promise<SandboxScene> {
   const scene = createSandboxScene();
   scene.registry.store.publish(image, { version: '1', behaviour: first });
   await scene.sandbox.engine.pullImage({ reference: image });
   scene.sandbox.control.addImage('upkeep-tools:1', { version: 'tools' });
   const HostConfig = { RestartPolicy: { Name: 'always', MaximumRetryCount: 0 }, Binds: ['kept:/data'] };
-  scene.sandbox.control.runContainer('web', { Image: image, HostConfig });
+  scene.sandbox.control.runContainer('web', { Image: image, HostConfig, Labels: labels });
   scene.sandbox.control.markVolume('kept', 'of v1');
   scene.registry.store.publish(image, { version: '2', behaviour: next });
   return scene;
@@ -147,7 +151,8 @@ describe('an update that copies data', () => {
     const scene = await setScene(bad);
     const startedAt = (await scene.sandbox.engine.inspectContainer('web'))?.state.startedAt;
     for (const [more, reason] of [
-      [{ dataImage: undefined }, 'this engine has no image of Upkeep'],
+      [{ dataImage: undefined }, 'Upkeep does not run in a container of this engine'],
+      [{ dataImage: 'none:1' }, 'this engine has no image "none:1"'],
       [{ dataMaxBytes: 1000 }, 'its data takes 1 MB, more than --data-max-size 1 kB'],
     ] as const) {
       const outcome = await update(scene, more);
@@ -192,6 +197,94 @@ describe('an update that copies data', () => {
     expect(names).toEqual(['web']);
     expect(volumes['kept']).toBe(content);
     expect(Object.keys(volumes).some((name) => name.startsWith('upkeep-data-'))).toBe(isCopyLeft);
+  });
+
+  const rollBack = (scene: SandboxScene, data: 'restore' | 'leave', more: Partial<ServiceSettings>) => {
+    const application = createApplication(scene.startProcess().outside, { ...settings, ...more });
+    return scene.clock.run(() => application.rollBack(['web'], undefined, { data }));
+  };
+  const copiesOf = (scene: SandboxScene) =>
+    Object.entries(worldOf(scene).volumes).flatMap(([name, content]) =>
+      name.startsWith('upkeep-data-') ? content : [],
+    );
+
+  test.each([{}, { dataKeepMs: 0 }, { data: { kind: 'none' } }] as const)(
+    'keeps the only copy of the old data in a rollback that leaves them, with %j',
+    async (later) => {
+      const scene = await setScene({ marksVolumes: 'v2' });
+      expect(await update(scene, { dataKeepMs: 3_600_000 })).toMatchObject({ outcome: 'updated' });
+      expect(copiesOf(scene)).toEqual(['["of v1"]']);
+      const { containers } = await rollBack(scene, 'leave', { dataKeepMs: 3_600_000, ...later });
+      expect(containers).toMatchObject([{ outcome: 'went_back' }]);
+      expect(copiesOf(scene)).toContain('["of v1"]');
+    },
+  );
+
+  test('restores in a rollback with its present image, if the one of the update is gone', async () => {
+    const scene = await setScene({ marksVolumes: 'v2' });
+    const more = { keepOldMs: 3_600_000 };
+    await update(scene, more);
+    scene.sandbox.control.addImage('upkeep-tools:2', { version: 'later tools' });
+    scene.sandbox.control.removeImageByForce((await scene.sandbox.engine.inspectImage('upkeep-tools:1'))?.id ?? '');
+    const { containers } = await rollBack(scene, 'restore', { ...more, dataImage: 'upkeep-tools:2' });
+    expect(containers).toMatchObject([{ outcome: 'went_back' }]);
+    expect(worldOf(scene)).toMatchObject({ names: ['web'], running: ['web'], volumes: { kept: 'of v1' } });
+  });
+
+  test('stops nothing for a rollback without any image for its helper', async () => {
+    const scene = await setScene({ marksVolumes: 'v2' });
+    const more = { keepOldMs: 3_600_000 };
+    await update(scene, more);
+    scene.sandbox.control.removeImageByForce((await scene.sandbox.engine.inspectImage('upkeep-tools:1'))?.id ?? '');
+    const { containers } = await rollBack(scene, 'restore', more);
+    const reason = 'its data cannot be restored (the image of its helper is gone from the engine); nothing was stopped';
+    expect(containers).toMatchObject([{ outcome: 'failed', reason }]);
+    expect(worldOf(scene)).toMatchObject({ running: ['web'], volumes: { kept: 'of v1 v2' } });
+    expect(copiesOf(scene)).toEqual(['["of v1"]']);
+  });
+
+  test.each([{ 'upkeep.data': 'volumes' }, { 'upkeep.data': 'volumes', 'upkeep.data-max-size': '1GB' }])(
+    'of a group holds to the lowest size that a label of it allows: %j of the other',
+    async (other) => {
+      const scene = await setScene(bad, {}, { 'upkeep.data': 'volumes', 'upkeep.data-max-size': '1kB' });
+      const HostConfig = { NetworkMode: 'container:web', Binds: ['more:/data'] };
+      scene.sandbox.control.runContainer('app', { Image: image, HostConfig, Labels: other });
+      expect(await update(scene, { data: { kind: 'none' } })).toMatchObject({
+        outcome: 'failed',
+        reason: expect.stringContaining('more than --data-max-size 1 kB'),
+      });
+    },
+  );
+
+  describe('and keeps the copy by a label', () => {
+    const labels = { 'upkeep.data': 'volumes', 'upkeep.data-keep': '60s' };
+    const more = { data: { kind: 'none' } } as const;
+    async function setOverdue(): Promise<SandboxScene> {
+      const scene = await setScene({}, {}, labels);
+      await update(scene, more);
+      expect(copiesOf(scene)).toHaveLength(1);
+      scene.sandbox.control.removeContainer('web');
+      await scene.clock.run(() => scene.clock.sleep(600_000));
+      return scene;
+    }
+
+    test('removes it in a run after its time, also if the container was recreated', async () => {
+      const scene = await setOverdue();
+      scene.sandbox.control.runContainer('web', { Image: image, Labels: labels });
+      await update(scene, more);
+      expect(copiesOf(scene)).toEqual([]);
+    });
+
+    test('removes it at the next start of the service, also if the container is gone', async () => {
+      const scene = await setOverdue();
+      const application = createApplication(scene.startProcess().outside, { ...settings, ...more });
+      const ending = new AbortController();
+      const order = { schedule: undefined, updateOnStart: false, whyNone: 'none is set' };
+      void application.keepUpdating(order, ending.signal);
+      await scene.clock.run(() => scene.clock.sleep(1000));
+      ending.abort();
+      expect(copiesOf(scene)).toEqual([]);
+    });
   });
 });
 

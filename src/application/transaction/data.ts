@@ -1,9 +1,16 @@
 /** The steps that copy and restore the data of an update, with helper containers beside the data. */
 
-import { isAlive, type Container, type DataItem, type MountPoint } from '../../domain/container/container.ts';
+import {
+  isAlive,
+  type Container,
+  type DataItem,
+  type Image,
+  type MountPoint,
+} from '../../domain/container/container.ts';
 import { isFailure, type CallOutcome } from '../../domain/outside/engine.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { otherWriter } from '../../domain/plan/saved-data.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import type { DataFacts, DataHelper, JournaledData } from '../../domain/transaction/facts.ts';
 import {
   copyLabels,
@@ -116,22 +123,57 @@ export async function armData(context: StepContext, figures: DataFigures | undef
   return { kind: 'done' };
 }
 
+/** Creates the helper that restores the data of an earlier update, while the new version still runs. */
+export async function armRestore(context: HelperContext): Promise<Performed> {
+  const data = dataOf(context.transaction);
+  if (data === undefined) return nothingPrepared;
+  const helper = await createHelper(context, data, 'restore');
+  return helper.kind === 'done' ? { kind: 'done' } : helper;
+}
+
+type HelperContext = Context & Pick<StepContext, 'settings'>;
+
+/** The image that a new helper gets: that of `--data-image`, or of the container that we run in. */
+export async function findHelperImage(
+  { engine, instance }: Outside,
+  { dataImage }: Pick<ServiceSettings, 'dataImage'>,
+  signal?: AbortSignal,
+): Promise<Image | undefined> {
+  if (dataImage !== undefined) return engine.inspectImage(dataImage, signal);
+  const { containerId } = instance;
+  const own = containerId === undefined ? undefined : await engine.inspectContainer(containerId, signal);
+  return own === undefined ? undefined : engine.inspectImage(own.imageId, signal);
+}
+
+/** `trusted.*` attributes are shown to such a container only, and to its helper: https://man7.org/linux/man-pages/man7/xattr.7.html */
+function mayAdministrate({ settings: { HostConfig } }: Container): boolean {
+  const added = ((HostConfig['CapAdd'] ?? []) as readonly string[]).map((name) => name.toUpperCase());
+  return HostConfig['Privileged'] === true || added.some((name) => /^(?:ALL|(?:CAP_)?SYS_ADMIN)$/.test(name));
+}
+
 type Created = { readonly kind: 'done'; readonly id: string } | Exclude<CallOutcome, { kind: 'done' | 'noop' }>;
 
 /** Creates and marks a helper, or finds the one that this transaction already has. */
-async function createHelper(context: Context, data: JournaledData, role: DataHelperRole): Promise<Created> {
-  const { outside, transaction } = context;
+async function createHelper(context: HelperContext, data: JournaledData, role: DataHelperRole): Promise<Created> {
+  const { outside, settings, transaction } = context;
   const { engine, seal } = outside;
   const found = await helperOf(context, data, role);
   if (found?.isProven === true) return { kind: 'done', id: found.container.id };
   const removed = found === undefined ? undefined : await engine.removeContainer(found.container.id);
   if (removed !== undefined && isFailure(removed)) return removed;
-  const image = await engine.inspectImage(data.imageId);
+  // The image may be gone long after the update, when Upkeep has a newer one.
+  const image = (await engine.inspectImage(data.imageId)) ?? (await findHelperImage(outside, settings));
   if (image === undefined)
     return { kind: 'refused', status: 0, message: 'the image of its helper is gone from the engine' };
   const order: DataOrder = { role, transaction: transaction.id, members: transaction.members, data };
-  const { kind } = await engine.info();
-  const recipe = dataHelperRecipe({ ...order, image, engine: kind, seal: seal?.sign(writeDataOrder(order)) });
+  const olds = await oldContainers(context);
+  const recipe = dataHelperRecipe({
+    ...order,
+    image,
+    engine: await engine.info(),
+    isPrivileged: olds.some(mayAdministrate),
+    seal: seal?.sign(writeDataOrder(order)),
+  });
   const name = dataHelperName(data.leader, role);
   const created = await engine.createContainer(name, recipe);
   if (created.kind !== 'done') {
@@ -353,7 +395,7 @@ export async function clearData(
     const removed = await engine.removeVolume(name);
     if (isFailure(removed)) return removed;
   }
-  if (isCommitted) await removeFormerCopies(outside, data.leader, transaction.id);
+  if (isCommitted && data.keepsFormer !== true) await removeFormerCopies(outside, data.leader, transaction.id);
   return { kind: 'done' };
 }
 

@@ -34,7 +34,7 @@ import { requirePermissions, type Needs } from '../engine/permissions.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { savedDataOf, withoutParts } from '../../domain/plan/saved-data.ts';
 import { samePolicy } from '../../domain/transaction/member.ts';
-import type { PreparedData } from './data.ts';
+import { findHelperImage, type PreparedData } from './data.ts';
 import { fetchImage, foreignPlatform, stillHeld, type FetchContext, type ImagesAhead } from './create-successor.ts';
 import { findPlacedFiles } from './hand-over.ts';
 import { servesForMs } from './open-transaction.ts';
@@ -88,6 +88,8 @@ type PrepareOptions = {
   readonly removesAll?: boolean;
   /** Whether a helper finishes it. */
   readonly isForHelper?: boolean;
+  /** Whether copies of the data by earlier updates stay. */
+  readonly keepsFormerCopies?: boolean;
   readonly ahead?: ImagesAhead | undefined;
 };
 
@@ -138,31 +140,31 @@ export async function prepareTransaction(
     ownContainer: own?.id ?? '',
     forbidden,
     members,
-    ...(chosen.length > 0 && {
-      data: await prepareData({ ...preparing, own, changesPolicies }, members, withoutParts(chosen)),
-    }),
+    ...(chosen.length > 0 && { data: await prepareData({ ...preparing, changesPolicies }, members, chosen) }),
   };
 }
 
 /** The data of all members that get a new version and are started. */
-function chosenData({ members }: PlannedTransaction, settings: ServiceSettings): readonly DataItem[] {
+function chosenData({ members }: PlannedTransaction, settings: ServiceSettings): readonly ChosenData[] {
   const started = members.filter(({ cause, desiredEndState }) => cause === 'stale' && desiredEndState !== 'stopped');
   return started.flatMap((planned) => {
     const freshVolumes = getsFreshVolumes(planned, settings);
-    return savedDataOf(planned.container, settings, { freshVolumes })?.items ?? [];
+    const items = savedDataOf(planned.container, settings, { freshVolumes })?.items ?? [];
+    return items.length === 0 ? [] : [{ container: planned.container, items }];
   });
 }
 
-type DataContext = Pick<Preparing, 'outside' | 'settings' | 'signal'> & {
-  readonly own: Container | undefined;
+type ChosenData = { readonly container: Container; readonly items: readonly DataItem[] };
+
+type DataContext = Pick<Preparing, 'outside' | 'settings' | 'keepsFormerCopies' | 'signal'> & {
   readonly changesPolicies: boolean;
 };
 
 /** Refuses data that could not be restored safely. */
 async function prepareData(
-  { outside, settings, signal, own, changesPolicies }: DataContext,
+  { outside, settings, keepsFormerCopies, signal, changesPolicies }: DataContext,
   members: readonly PreparedMember[],
-  items: readonly DataItem[],
+  chosen: readonly ChosenData[],
 ): Promise<PreparedData> {
   const [leader] = members;
   if (leader === undefined) throw new Error('a transaction without members');
@@ -177,23 +179,29 @@ async function prepareData(
   );
   if (isAutomatic && !changesPolicies)
     throw refuse('its data cannot be restored safely: this engine cannot change a restart policy');
-  const of = members.map(({ planned }) => effectiveSettings(settings, labelValuesOf(planned.container)));
-  const named = settings.dataImage ?? own?.imageId;
-  const image = named === undefined ? undefined : await outside.engine.inspectImage(named, signal);
+  const image = await findHelperImage(outside, settings, signal);
   if (image === undefined)
-    throw refuse(
-      `its data cannot be copied: this engine has no image ${named === undefined ? 'of Upkeep' : quoted(named, 300)}`,
-      'pull it there, or set --data-image',
-    );
+    throw settings.dataImage === undefined
+      ? refuse(
+          'its data cannot be copied: Upkeep does not run in a container of this engine',
+          'set --data-image to an image with GNU cp, such as debian:stable-slim, and pull it on this engine',
+        )
+      : refuse(
+          `its data cannot be copied: this engine has no image ${quoted(settings.dataImage, 300)}`,
+          'pull it there, or set --data-image',
+        );
+  const of = chosen.map((one) => effectiveSettings(settings, labelValuesOf(one.container)));
   return {
     data: {
       leader: container.name,
-      items,
+      items: withoutParts(chosen.flatMap(({ items }) => items)),
       imageId: image.id,
       keepMs: Math.max(...of.map(({ dataKeepMs }) => dataKeepMs)),
+      ...(keepsFormerCopies === true && { keepsFormer: true }),
     },
+    // They are copied together, so the lowest size of a label holds for all of them.
     limits: {
-      maxBytes: Math.max(...of.map(({ dataMaxBytes }) => dataMaxBytes)),
+      maxBytes: Math.min(...of.map(({ dataMaxBytes }) => dataMaxBytes)),
       timeoutMs: Math.max(...of.map(({ dataTimeoutMs }) => dataTimeoutMs)),
     },
   };

@@ -38,7 +38,7 @@ export async function runTransaction(
   outside: Outside,
   settings: ServiceSettings,
   planned: PlannedTransaction,
-  { runId, handedOver, whileUnproven, ahead }: TransactionRun,
+  { runId, handedOver, whileUnproven, ahead, keepsFormerCopies = false }: TransactionRun,
   signal?: AbortSignal,
 ): Promise<readonly ContainerOutcome[]> {
   for (const { container, reference, formerReference, digest } of planned.members) {
@@ -68,7 +68,7 @@ export async function runTransaction(
     outside,
     settings,
     planned,
-    { runId, enter, handedOver, whileUnproven, ahead },
+    { runId, enter, handedOver, whileUnproven, ahead, keepsFormerCopies },
     signal,
   );
   const outcomes = reached.map((outcome) => {
@@ -86,6 +86,8 @@ export type TransactionRun = {
   readonly whileUnproven?: WhileAwaitingHealth | undefined;
   /** Images that were pulled before the first transaction of the run. */
   readonly ahead?: ImagesAhead | undefined;
+  /** Whether copies of the data by earlier updates stay. */
+  readonly keepsFormerCopies?: boolean;
 };
 
 export type HandedOver =
@@ -126,7 +128,7 @@ async function replaceContainers(
   run: Attempt,
   signal?: AbortSignal,
 ): Promise<readonly ContainerOutcome[]> {
-  const { runId, enter, handedOver, whileUnproven, ahead, isSecond = false } = run;
+  const { runId, enter, handedOver, whileUnproven, ahead, keepsFormerCopies = false, isSecond = false } = run;
   let prepared: PreparedTransaction;
   try {
     prepared = await prepareTransaction(
@@ -139,6 +141,7 @@ async function replaceContainers(
         ahead,
         removesAll: handedOver !== undefined,
         isForHelper: handedOver !== undefined,
+        keepsFormerCopies,
       },
       signal,
     );

@@ -6,6 +6,7 @@ import type { Outside, ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { formatBytes } from '../../domain/text/plain-data.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { printTime } from '../../domain/text/duration.ts';
+import { readLabels } from '../../domain/settings/effective-settings.ts';
 import type { RollbackOptions } from '../../domain/run/session.ts';
 import { copyLabels, dataOfLabel, ownerOfCopy } from '../../domain/transaction/data-helper.ts';
 import { maxKeepMs } from '../../domain/settings/values/label-values.ts';
@@ -69,9 +70,14 @@ export async function removeKeptCopies(
   return removed;
 }
 
-/** Whether the update that made this container has copied data, as its journal says. */
-export function hasCopiedData({ labels }: Pick<ContainerSummary, 'labels'>): boolean {
-  return labels[`${journalPrefix}data`] !== undefined;
+/**
+ * Whether a copy of this container's data may be kept: the update that made it has copied data, as its journal says, or
+ * its labels ask for copies, which an update of a container before it may have made.
+ */
+export function mayHaveCopy({ labels }: Pick<ContainerSummary, 'labels'>): boolean {
+  if (labels[`${journalPrefix}data`] !== undefined) return true;
+  const { data, dataKeepMs = 0 } = readLabels(labels, {}).labelSettings;
+  return dataKeepMs > 0 || (data !== undefined && data.kind !== 'none');
 }
 
 /** Removes the copies whose time is over. A failed removal is repeated by the next run. */

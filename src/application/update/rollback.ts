@@ -55,6 +55,7 @@ import {
 import { quoted } from '../../domain/text/printable.ts';
 import { requirePermissions } from '../engine/permissions.ts';
 import { passHealthCheck } from '../health/health.ts';
+import { armRestore } from '../transaction/data.ts';
 import { memberFromJournal, opened } from '../transaction/open-transaction.ts';
 import { transact } from '../transaction/transact.ts';
 import { suggestionFor } from '../../domain/check/selection.ts';
@@ -225,7 +226,8 @@ function returnToKept(returning: Returning, data: RollbackOptions['data'], other
   return async (outside, settings, planned, context, signal) => {
     const [member] = planned.members;
     const kept = member && returning.get(member.container.id);
-    if (kept === undefined || planned.members.length > 1) return otherwise(outside, settings, planned, context, signal);
+    if (kept === undefined || planned.members.length > 1)
+      return otherwise(outside, settings, planned, { ...context, keepsFormerCopies: data === 'leave' }, signal);
     return [await goBack(outside, settings, planned, { runId: context.runId, data, ...kept })];
   };
 }
@@ -279,21 +281,21 @@ async function reopen(
   const restores = data === 'restore' && copied !== undefined;
   const forbidden = await requirePermissions(outside, `roll ${quoted(container.name)} back`, { pulls: false });
   const info = await outside.engine.info();
-  const { result, reason, facts, isDataStuck } = await transact({
-    outside,
-    settings,
-    mode: { kind: 'return' },
-    onPhase,
-    transaction: opened(
-      {
-        id: journal.transaction,
-        members: [{ ...member, ...(restores && { data: copied }), policy: restartPolicyOf(container) }],
-        successors: new Map([[oldId, container.id]]),
-        setsNoMarks: forbidden.includes('untag') ? true : undefined,
-      },
-      info,
-    ),
-  });
+  const transaction = opened(
+    {
+      id: journal.transaction,
+      members: [{ ...member, ...(restores && { data: copied }), policy: restartPolicyOf(container) }],
+      successors: new Map([[oldId, container.id]]),
+      setsNoMarks: forbidden.includes('untag') ? true : undefined,
+    },
+    info,
+  );
+  // Nothing is stopped before the helper exists, which also keeps its copy from being removed.
+  const armed = restores ? await armRestore({ outside, settings, transaction }) : undefined;
+  if (armed !== undefined && armed.kind !== 'done')
+    return `its data cannot be restored${'message' in armed ? ` (${armed.message})` : ''}; nothing was stopped`;
+  const mode = { kind: 'return' } as const;
+  const { result, reason, facts, isDataStuck } = await transact({ outside, settings, mode, onPhase, transaction });
   const now = facts?.members[0]?.old;
   if (isDataStuck) return reason;
   if (result === 'stuck') return `${reason}; the next run or start of Upkeep tries again`;

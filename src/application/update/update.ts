@@ -32,7 +32,7 @@ import { orderByNetwork } from '../../domain/plan/order.ts';
 import { updateBesideServices, withoutServices } from '../swarm/update-services.ts';
 import type { FailedVersion } from '../../domain/check/known-versions.ts';
 import { parseKeptName } from '../../domain/transaction/transaction-names.ts';
-import { hasCopiedData, removeOverdueCopies } from './kept-data.ts';
+import { mayHaveCopy, removeOverdueCopies } from './kept-data.ts';
 import { cleanUpImages, removeOldVolumes, removeOverdue } from '../transaction/cleanup.ts';
 import { forgetFailures } from '../transaction/outcomes.ts';
 import type { Labels } from '../../domain/image/labels.ts';
@@ -171,7 +171,7 @@ export function createUpdate(parts: UpdateParts): Update {
       const run = { runId, perform, alone, whyNotNow: holdCheckFor(checked.report), ahead, ...(order && { order }) };
       const outcomes = await composeKeeper.finish(await runPlan(named, settings, made.plan, run, signal));
       const report = withoutServices(checked.report);
-      const mayHaveCopies = settings.dataKeepMs > 0 || checked.listing.containers.some(hasCopiedData);
+      const mayHaveCopies = settings.dataKeepMs > 0 || checked.listing.containers.some(mayHaveCopy);
       await cleanUp(outside, settings, { ...checked, report, plan: made.plan, outcomes, mayHaveCopies }, signal);
       return { made, ahead, outcomes };
     } finally {

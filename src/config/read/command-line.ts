@@ -294,6 +294,8 @@ export type Given = {
   readonly commandNamed: boolean;
   readonly names: readonly string[];
   readonly values: OptionValues;
+  /** The data that updates copy. `values.data` may be the answer in a rollback. */
+  readonly copiedData: OptionValues['data'];
   /** The flag or variable that set an option. */
   readonly sourceOf: (key: keyof OptionValues) => string;
 };

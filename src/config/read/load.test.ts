@@ -970,6 +970,15 @@ describe('--data', () => {
   });
 
   test.each([
+    [{ UPKEEP_DATA: 'volumes' }, { kind: 'volumes' }],
+    [{ UPKEEP_DATA: '/data,/db' }, { kind: 'paths', paths: ['/data', '/db'] }],
+    [{}, { kind: 'none' }],
+  ])('of a rollback leaves what %j says to copy', (environment, data) => {
+    const { request, service } = settingsOf(['rollback', 'web', '--data', 'leave'], environment);
+    expect([request.rollbackData, service.data]).toEqual(['leave', data]);
+  });
+
+  test.each([
     [['update', '--data', 'restore'], 'Cannot use --data "restore": expected none, volumes or paths'],
     [['run', '--data=leave'], 'Cannot use --data "leave": expected none, volumes or paths'],
     [['rollback', 'web', '--data', 'volumes'], 'Cannot use --data "volumes": expected restore or leave'],

@@ -47,7 +47,7 @@ export function loadConfiguration(argv: readonly string[], environment: Environm
   const { values, sources, aliases, faults, warnings } = readValues(line, environment);
   const sourceOf = (key: OptionKey) => sources.get(key) ?? key;
   const isNamed = line.commandNamed || hasDropInVariable(environment);
-  const made = makeSettings({ ...line, commandNamed: isNamed, values, sourceOf });
+  const made = makeSettings({ ...line, commandNamed: isNamed, values, copiedData: copiedData(), sourceOf });
   const all = [...line.faults, ...faults, ...made.faults];
   if (all.length > 0)
     return {
@@ -66,6 +66,13 @@ export function loadConfiguration(argv: readonly string[], environment: Environm
     alarms: made.alarms,
     warnings: [...unknownVariables(environment), ...warnings, ...warnWithoutEffect(sources), ...made.warnings],
   };
+
+  /** `--data restore` and `--data leave` answer a question of a rollback. A variable still says what it copies. */
+  function copiedData(): OptionValues['data'] {
+    if (values.data.kind !== 'restore' && values.data.kind !== 'leave') return values.data;
+    const others = new Map([...line.flags].filter(([key]) => key !== 'data'));
+    return readValues({ ...line, flags: others }, environment).values.data;
+  }
 }
 
 /**

@@ -181,12 +181,13 @@ const defaultJitterMs = 30_000;
  * commands they are the request's filters.
  */
 function serviceSettings(
-  { command, names, values }: Given,
+  { command, names, values, copiedData }: Given,
   { servesApi }: { readonly servesApi: boolean },
 ): ServiceSettings {
   return {
     // Each key of the table with the value of its option.
     ...(Object.fromEntries(serviceOptionEntries.map(([key]) => [key, values[key]])) as ServiceOptionValues),
+    data: copiedData,
     names: command === 'run' ? names : [],
     selfUpdate: selfUpdate(command, values, servesApi),
     timeZone: timeZoneOf(values),

@@ -120,6 +120,8 @@ export type EngineInfo = {
   readonly name: string;
   readonly platform: Platform;
   readonly liveRestore: boolean;
+  /** User ids in containers are other ones outside (`userns-remap`), except with `--userns host`. */
+  readonly remapsUsers?: true;
   readonly abilities: EngineAbilities;
   /**
    * Whether this process can reach the addresses of the engine's containers. From inside one of them it always can.

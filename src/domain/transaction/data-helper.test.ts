@@ -42,7 +42,8 @@ const image: Image = {
 
 describe('dataHelperRecipe()', () => {
   const bodyOf = (role: DataOrder['role']) =>
-    dataHelperRecipe({ ...order, role, image, engine: 'docker', seal: undefined }).body as {
+    dataHelperRecipe({ ...order, role, image, engine: { kind: 'docker' }, isPrivileged: false, seal: undefined })
+      .body as {
       readonly Entrypoint: readonly string[];
       readonly Cmd: readonly string[];
       readonly Labels: Readonly<Record<string, string>>;
@@ -64,6 +65,17 @@ describe('dataHelperRecipe()', () => {
     expect(HostConfig['SecurityOpt']).toContain('no-new-privileges');
     expect(HostConfig.Mounts).toContainEqual({ Type: 'tmpfs', Target: '/var/cache' });
     expect(HostConfig.Mounts[0]).toMatchObject({ VolumeOptions: { NoCopy: true, Subpath: 'part' } });
+  });
+
+  test.each([
+    [{ kind: 'docker', remapsUsers: true }, false, 'host', false],
+    [{ kind: 'docker' }, false, undefined, false],
+    [{ kind: 'docker' }, true, undefined, true],
+  ] as const)('on an engine %j for a privileged container: %s', (engine, isPrivileged, usernsMode, isAdmin) => {
+    const { body } = dataHelperRecipe({ ...order, image, engine, isPrivileged, seal: undefined });
+    const { UsernsMode, CapAdd } = body['HostConfig'] as { UsernsMode?: string; CapAdd: readonly string[] };
+    expect(UsernsMode).toBe(usernsMode);
+    expect(CapAdd.includes('SYS_ADMIN')).toBe(isAdmin);
   });
 
   test('gets paths of the host as arguments, never in its program', () => {
@@ -95,6 +107,8 @@ test('the names of volumes are valid, and differ between transactions', () => {
 
 test('parseJournaledData() accepts nothing but what a journal holds', () => {
   expect(parseJournaledData(JSON.stringify(data))).toEqual(data);
+  expect(parseJournaledData(JSON.stringify({ ...data, keepsFormer: true }))).toEqual({ ...data, keepsFormer: true });
+  expect(parseJournaledData(JSON.stringify({ ...data, keepsFormer: 1 }))).toEqual(data);
   const wrong = [
     { ...data, items: [] },
     { ...data, keepMs: -1 },

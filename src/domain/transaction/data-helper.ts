@@ -2,7 +2,7 @@
 
 import type { Image, ContainerRecipe, DataItem } from '../container/container.ts';
 import type { Labels } from '../image/labels.ts';
-import type { EngineKind } from '../outside/engine.ts';
+import type { EngineInfo } from '../outside/engine.ts';
 import { arrayOf, isJsonObject, isWholeNumber, parseJson, stringOf } from '../text/json.ts';
 import { formatDuration } from '../text/duration.ts';
 import { fnv64, formatBytes } from '../text/plain-data.ts';
@@ -98,12 +98,13 @@ export function parseDataOrder(text: string): DataOrder | undefined {
 export function parseJournaledData(text: string): JournaledData | undefined {
   const value = text.length > maxLabelLength ? undefined : parseJson(text);
   if (!isJsonObject(value)) return undefined;
-  const { leader, imageId, keepMs } = value;
+  const { leader, imageId, keepMs, keepsFormer } = value;
   const items = arrayOf(value['items']).map(readItem);
   if (typeof leader !== 'string' || typeof imageId !== 'string' || !isWholeNumber(keepMs)) return undefined;
   if (items.length === 0 || items.length > maxItems) return undefined;
   const known = items.flatMap((item) => item ?? []);
-  return known.length === items.length ? { leader, imageId, keepMs, items: known } : undefined;
+  if (known.length < items.length) return undefined;
+  return { leader, imageId, keepMs, items: known, ...(keepsFormer === true && { keepsFormer }) };
 }
 
 function readItem(value: unknown): DataItem | undefined {
@@ -124,13 +125,15 @@ const capabilities = ['CHOWN', 'DAC_OVERRIDE', 'DAC_READ_SEARCH', 'FOWNER', 'FSE
 
 type HelperOrder = DataOrder & {
   readonly image: Image;
-  readonly engine: EngineKind;
+  readonly engine: Pick<EngineInfo, 'kind' | 'remapsUsers'>;
+  /** Whether a container of the transaction may write attributes that belong to the whole host (`trusted.*`). */
+  readonly isPrivileged: boolean;
   /** The seal of the order; undefined without a key. */
   readonly seal: string | undefined;
 };
 
 /** The request that creates a helper: no network, no other mount than the data, and only the rights of a copy. */
-export function dataHelperRecipe({ image, engine, seal, ...order }: HelperOrder): ContainerRecipe {
+export function dataHelperRecipe({ image, engine, isPrivileged, seal, ...order }: HelperOrder): ContainerRecipe {
   const { role, transaction, data } = order;
   const { copy, reserve } = dataVolumeNames({ leader: data.leader, transaction });
   const volume = (Source: string, Target: string) => {
@@ -169,10 +172,12 @@ export function dataHelperRecipe({ image, engine, seal, ...order }: HelperOrder)
         NetworkMode: 'none',
         ReadonlyRootfs: true,
         CapDrop: ['ALL'],
-        CapAdd: capabilities,
+        CapAdd: isPrivileged ? [...capabilities, 'SYS_ADMIN'] : capabilities,
+        // Remapped, it could not read or write what belongs to users of the host.
+        ...(engine.remapsUsers === true && { UsernsMode: 'host' }),
         SecurityOpt: ['no-new-privileges', 'label=disable'],
         RestartPolicy: { Name: 'no', MaximumRetryCount: 0 },
-        LogConfig: { Type: engine === 'docker' ? 'json-file' : 'k8s-file', Config: {} },
+        LogConfig: { Type: engine.kind === 'docker' ? 'json-file' : 'k8s-file', Config: {} },
         Mounts: [
           ...sources,
           ...parents,
@@ -213,6 +218,13 @@ placed() {
   exit 8
 }`,
   measure: `
+# Files that end while they are measured are no fault.
+tally() {
+  LC_ALL=C du -sx "$@" 2>/reserve/.err && return
+  while read -r line; do
+    case "$line" in *': No such file or directory') ;; *) say "$line"; return 1 ;; esac
+  done </reserve/.err
+}
 bytes=0 files=0 clone=1 i=0
 for part; do
   from=/from/$i
@@ -220,12 +232,12 @@ for part; do
   while read -r _ _ _ _ point _; do
     case "$point" in "$from"/*) say "another file system is mounted inside: \${point#"$from"}"; exit 7 ;; esac
   done </proc/self/mountinfo
-  size=$(du -sx -B1 $from) && count=$(du -sx --inodes $from) || exit 4
+  size=$(tally -B1 $from) && count=$(tally --inodes $from) || exit 4
   bytes=$((bytes + \${size%%[!0-9]*})) files=$((files + \${count%%[!0-9]*}))
   sample=$(find $from -xdev -type f -size +0 2>/dev/null | head -n 1)
   rm -rf /reserve/.try
   [ -n "$sample" ] && { cp --reflink=always "$sample" /reserve/.try 2>/dev/null || clone=0; }
-  rm -f /reserve/.try
+  rm -f /reserve/.try /reserve/.err
   i=$((i + 1))
 done
 rm -rf /reserve/reserve && head -c ${16 * 1_048_576} /dev/zero >/reserve/reserve && sync -f /reserve || exit 6

@@ -35,6 +35,8 @@ export type JournaledData = {
   readonly imageId: string;
   /** The time for which the copy is kept after the commit, milliseconds. 0: it is removed. */
   readonly keepMs: number;
+  /** Copies of earlier updates stay after the commit: a person goes back to the old version without their data. */
+  readonly keepsFormer?: true;
 };
 
 /** The stored part of a container in a transaction, from the journal on its successor. */

@@ -285,6 +285,7 @@ export async function engineInfo(client: Client, signal?: AbortSignal): Promise<
     platform: platformOf(version, text(info['Architecture'])),
     abilities: abilitiesOf(version),
     liveRestore: info['LiveRestoreEnabled'] === true,
+    ...(hasSecurityOption(info, 'userns') && { remapsUsers: true }),
     containerReach: reachOf(client, info),
     nowMs: timeMs(info['SystemTime']) || (client.engineNowMs() ?? client.clock.nowMs()),
     ...registries,
@@ -318,7 +319,12 @@ function reachOf({ isLocal }: Client, info: JsonObject): EngineInfo['containerRe
   if (!isLocal) return 'remote';
   // Other systems run containers in a virtual machine, and so does Docker Desktop on Linux.
   if (process.platform !== 'linux' || text(info['OperatingSystem']) === 'Docker Desktop') return 'virtual-machine';
-  return texts(info['SecurityOptions']).some((option) => /^name=rootless\b/.test(option)) ? 'rootless' : 'direct';
+  return hasSecurityOption(info, 'rootless') ? 'rootless' : 'direct';
+}
+
+/** Each is a text such as `name=seccomp,profile=default`. */
+function hasSecurityOption(info: JsonObject, name: string): boolean {
+  return texts(info['SecurityOptions']).some((option) => option.split(',')[0] === `name=${name}`);
 }
 
 function abilitiesOf(version: EngineVersion): EngineInfo['abilities'] {
