@@ -84,12 +84,16 @@ describeInLab('the data of a container', (lab) => {
   });
 
   /** A running version 1 with one volume, whose tag has moved on. */
-  async function staleSmall(next: 'small-v2' | 'small-bad' | 'small-late-bad') {
+  async function staleSmall(next: 'small-v2' | 'small-bad' | 'small-late-bad', hostConfig = {}) {
     const { binds } = dataFolders(join(lab.dir, 'data'));
     const helper = await provideDataHelper(engine, lab.registry.host, catalogue['data-helper']);
     const config = {
       Labels: { 'upkeep.data': 'volumes' },
-      HostConfig: { RestartPolicy: { Name: 'unless-stopped' }, Binds: ['kept:/data', ...binds.slice(1)] },
+      HostConfig: {
+        RestartPolicy: { Name: 'unless-stopped' },
+        Binds: ['kept:/data', ...binds.slice(1)],
+        ...hostConfig,
+      },
     };
     const container = await scene.stale('web', { old: dataApp['small-v1'], next: dataApp[next], config });
     const outside = join(lab.dir, 'data/outside-web');
@@ -194,6 +198,25 @@ describeInLab('the data of a container', (lab) => {
     expect(look()).toEqual(before);
     await nothingIsLeft();
   });
+
+  test('of a container that may administrate keeps the attributes that only it sees', async () => {
+    const { container, update } = await staleSmall('small-bad', { CapAdd: ['SYS_ADMIN'] });
+    const place = String(container.Mounts.find(({ Destination }) => Destination === '/data')?.['Source']);
+    attribute('set', join(place, 'file'));
+    expect((await update()).outcomes['web']).toMatchObject({ outcome: 'rolled_back' });
+    expect(attribute('get', join(place, 'file'))).toBe('kept');
+    await nothingIsLeft();
+  });
+
+  /** Neither Node nor Debian's base system has a program for it. */
+  function attribute(how: 'set' | 'get', path: string): string {
+    const [set, get] = process.arch === 'arm64' ? [5, 8] : [188, 191];
+    const program =
+      how === 'set'
+        ? `syscall(${set}, $ARGV[0], "trusted.upkeep", "kept", 4, 0) == 0 or die $!`
+        : `my $value = "\\0" x 4; syscall(${get}, $ARGV[0], "trusted.upkeep", $value, 4) == 4 or die $!; print $value`;
+    return execFileSync('perl', ['-e', program, path], { encoding: 'utf8' });
+  }
 
   test('stays as a copy in plain files for as long as it should, and the next update replaces the copy', async () => {
     const { update } = await staleSmall('small-v2');
