@@ -213,9 +213,15 @@ describeInLab('the data of a container', (lab) => {
     const [set, get] = process.arch === 'arm64' ? [5, 8] : [188, 191];
     const program =
       how === 'set'
-        ? `syscall(${set}, $ARGV[0], "trusted.upkeep", "kept", 4, 0) == 0 or die $!`
-        : `my $value = "\\0" x 4; syscall(${get}, $ARGV[0], "trusted.upkeep", $value, 4) == 4 or die $!; print $value`;
-    return execFileSync('perl', ['-e', program, path], { encoding: 'utf8' });
+        ? `syscall(${set}, $ARGV[0], $name, $value, 4, 0) == 0 or die $!`
+        : `syscall(${get}, $ARGV[0], $name, $value, 4) == 4 or die $!; print $value`;
+    return execFileSync(
+      'perl',
+      ['-e', `my ($name, $value) = ("trusted.upkeep", "${how === 'set' ? 'kept' : 'none'}"); ${program}`, path],
+      {
+        encoding: 'utf8',
+      },
+    );
   }
 
   test('stays as a copy in plain files for as long as it should, and the next update replaces the copy', async () => {
@@ -233,7 +239,7 @@ describeInLab('the data of a container', (lab) => {
 
   /** Waits until the container is as the test says. */
   async function engineHas(name: string, isSo: (container: Inspected) => boolean): Promise<void> {
-    for (let tries = 0; tries < 400; tries += 1) {
+    for (let tries = 0; tries < 2400; tries += 1) {
       const container = await engine.inspect(name);
       if (container !== undefined && isSo(container)) return;
       await new Promise((resolve) => setTimeout(resolve, 25));
