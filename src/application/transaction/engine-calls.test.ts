@@ -30,7 +30,7 @@ async function callsOfOne() {
 test('an update of one container reads what its steps depend on, and no more', async () => {
   const { inspectContainer = 0, info = 0, ...calls } = await callsOfOne();
   expect(calls).toEqual({
-    // One question to the engine in an hour.
+    // One question to the engine in some seconds.
     forbiddenCalls: 2,
     listNetworks: 1,
     listContainers: 1,

@@ -33,7 +33,7 @@ async function tenContainers() {
     for (const name of Object.keys(calls)) delete calls[name as keyof Engine];
     inspected.length = 0;
     await work();
-    // The engine is asked for forbidden calls once in an hour.
+    // The engine is asked for forbidden calls once in some seconds.
     const { forbiddenCalls: _, ...others } = calls;
     const total = Object.values(others).reduce((sum, count) => sum + count, 0);
     return { calls: { ...calls }, total, inspected: new Set(inspected) };
@@ -47,7 +47,7 @@ describe('engine calls of ten containers', () => {
     const check = () => application.check({ images: [], containers: [] });
     expect((await counted(check)).calls).toEqual({ listContainers: 1, listImages: 1 });
     publish('app3');
-    // The platform of the engine and of the image; the engine is asked for forbidden calls once in an hour.
+    // The platform of the engine and of the image; the engine is asked for forbidden calls once in some seconds.
     const asked = { listContainers: 1, listImages: 1, info: 1, inspectImage: 1, forbiddenCalls: 1 };
     expect((await counted(check)).calls).toEqual({ ...asked, inspectContainer: 10 });
     // Each container is inspected once in its life, and then only the stale one.

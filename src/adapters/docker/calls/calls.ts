@@ -371,8 +371,8 @@ type Permissions = {
 
 /**
  * Finds out which calls are forbidden, without a change: each is made once about an object that cannot exist. The
- * engine answers that there is none, a proxy before it that the call is forbidden. A result without forbidden calls is
- * remembered for an hour or until a call is forbidden, any other one for seconds, so that a grant is noticed at once.
+ * engine answers that there is none, a proxy before it that the call is forbidden. A result is remembered for seconds, one
+ * without forbidden calls until a call is forbidden or gets no answer, because that may be a new proxy.
  */
 export function createPermissions(client: Client): Permissions {
   const { clock } = client;
@@ -391,7 +391,10 @@ export function createPermissions(client: Client): Permissions {
   const noting =
     (send: Client['send']): Client['send'] =>
     async (call) => {
-      const reply = await send(call);
+      const reply = await send(call).catch((error: unknown) => {
+        last = undefined;
+        throw error;
+      });
       if (reply.kind === 'error' && reply.isForbidden) last = undefined;
       return reply;
     };
@@ -420,9 +423,9 @@ export function createPermissions(client: Client): Permissions {
   };
 }
 
-/** A change of a proxy's settings restarts it. */
-const permittedForMs = 3_600_000;
-/** One run asks once. */
+/** The updates of one run share some answers, and each stop has a recent one: a new proxy may permit less. */
+const permittedForMs = 20_000;
+/** A grant is noticed at once. */
 const forbiddenForMs = 5_000;
 
 /** Nobody can guess the other half, and create a container with this name. */

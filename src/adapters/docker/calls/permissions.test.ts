@@ -3,9 +3,19 @@ import { connectedEngine } from '../../../../test/support/engine/connected-engin
 import { createFakeClock } from '../../../../test/support/clock/fake-clock.ts';
 import { refuse, type Answer } from '../../../../test/support/engine/scripted-engine.ts';
 
-const absent: Answer = (_, response) => refuse(response, 404, 'No such container');
+/** Each engine repeats in its 404 the id that it was asked for. */
+const absent: Answer = (request, response) => {
+  const [id = ''] = /0{32}[0-9a-f]{32}/.exec(JSON.stringify([request.path, request.body])) ?? [];
+  refuse(response, 404, `No such object: ${id}`);
+};
 
-test('the engine is asked once in an hour, about an object that nobody can have made', async () => {
+/** A start that a proxy forbids with a status and a message in the engine's form; all else is permitted. */
+const withoutStart =
+  (status: number, message: (path: string) => string): Answer =>
+  (request, response) =>
+    request.path.endsWith('/start') ? refuse(response, status, message(request.path)) : absent(request, response);
+
+test('the engine is asked once in some seconds, about an object that nobody can have made', async () => {
   const clock = createFakeClock();
   const { engine, server } = await connectedEngine({ script: { '*': absent } }, { clock });
   expect(await Promise.all([engine.forbiddenCalls(), engine.forbiddenCalls()])).toEqual([[], []]);
@@ -16,7 +26,7 @@ test('the engine is asked once in an hour, about an object that nobody can have 
     expect([method, path]).toEqual([method, expect.stringContaining([...ids][0] ?? 'none')]);
   await engine.forbiddenCalls();
   expect(server.requests).toHaveLength(asked);
-  await clock.advance(3_600_001);
+  await clock.advance(20_001);
   await engine.forbiddenCalls();
   expect(server.requests).toHaveLength(2 * asked);
 });
@@ -46,6 +56,24 @@ test('a refused call shows that the remembered answer is wrong', async () => {
   forbids = true;
   expect(await engine.removeContainer('a'.repeat(64))).toMatchObject({ kind: 'refused', isForbidden: true });
   expect(await engine.forbiddenCalls()).toEqual(['remove', 'untag']);
+});
+
+test('a permission that is taken away by a restart of the proxy is missed at the next question', async () => {
+  const clock = createFakeClock();
+  let answer = absent;
+  const { engine, server } = await connectedEngine({ script: { '*': (...all) => answer(...all) } }, { clock });
+  expect(await engine.forbiddenCalls()).toEqual([]);
+  answer = withoutStart(403, () => 'forbidden');
+  await clock.advance(59_000);
+  expect(await engine.forbiddenCalls()).toEqual(['start']);
+  answer = absent;
+  await clock.advance(5001);
+  expect(await engine.forbiddenCalls()).toEqual([]);
+  answer = withoutStart(403, () => 'forbidden');
+  const cut: Answer = (_, response) => void response.destroy();
+  server.script({ 'POST /containers/web/rename': cut, '*': (...all) => answer(...all) });
+  expect(await engine.renameContainer('web', 'shop')).toMatchObject({ kind: 'unknown' });
+  expect(await engine.forbiddenCalls()).toEqual(['start']);
 });
 
 test('an engine that cannot be asked is not one that permits everything', async () => {
