@@ -384,7 +384,7 @@ export function createPermissions(client: Client): Permissions {
     const hasPolicies = version === undefined || capabilitiesOf(version).restartPolicies;
     const wanted = permissionNames.filter((name) => name !== 'policy' || hasPolicies);
     const id = `${absentIdStart}${randomBytes(16).toString('hex')}`;
-    const answers = await Promise.all(wanted.map((name) => isForbidden(client, send, trials[name](id))));
+    const answers = await Promise.all(wanted.map((name) => isForbidden(client, send, { name, id })));
     return wanted.filter((_, place) => answers[place]);
   }
 
@@ -436,13 +436,39 @@ function unlessDenied(error: unknown): undefined {
   if (!(error instanceof ServiceError) || error.code !== 'engine-denied') throw error;
 }
 
-async function isForbidden({ deadlines }: Client, send: Client['send'], trial: ReturnType<Trial>): Promise<boolean> {
+/** Also for an answer of a proxy in the engine's form: the engine refuses nothing that does not exist. */
+async function isForbidden(
+  { deadlines }: Client,
+  send: Client['send'],
+  { name, id }: { readonly name: PermissionName; readonly id: string },
+): Promise<boolean> {
   const timeLimit = { for: 'whole', ms: deadlines.readMs } as const;
+  const trial = trials[name](id);
   const reply = await send({ ...trial, socket: 'shared', timeLimit });
-  if (reply.kind === 'error') return reply.isForbidden;
+  if (reply.kind === 'error') {
+    const { status, message } = reply;
+    const isAbsent = message.includes(id) && !message.includes(trial.path);
+    return reply.isForbidden || refusals.includes(status) || (status === 404 && !isAbsent && !withoutId.has(name));
+  }
   await readAnswer(reply.body);
   return false;
 }
+
+const refusals: readonly number[] = [401, 403, 405];
+
+/**
+ * Docker and Podman repeat the id in the 404 of the other calls: "No such container: ID", "no container with name or ID
+ * …", "ID: image not known". Podman's 404 of `wait` is without it, and the rest of these concern no single object.
+ */
+const withoutId: ReadonlySet<PermissionName> = new Set([
+  'containers',
+  'images',
+  'networks',
+  'pull',
+  'wait',
+  'info',
+  'events',
+]);
 
 type Trial = (id: string) => Pick<Call, 'method' | 'path' | 'query' | 'body'>;
 

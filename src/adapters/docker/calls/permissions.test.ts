@@ -76,6 +76,33 @@ test('a permission that is taken away by a restart of the proxy is missed at the
   expect(await engine.forbiddenCalls()).toEqual(['start']);
 });
 
+test.each([
+  [401, () => 'Not authorized'],
+  [403, () => 'blocked by policy'],
+  [403, () => 'Permission denied'],
+  [403, () => 'denied'],
+  [405, () => 'Method POST is not allowed'],
+  [404, () => 'Not Found'],
+  [404, () => 'page not found'],
+  [404, (path: string) => `Route POST:/v1.51${path} not found`],
+])('%i in the form of the engine is the refusal of a proxy, not the absence of the container', async (status, say) => {
+  const { engine } = await connectedEngine({ script: { '*': withoutStart(status, say) } });
+  expect(await engine.forbiddenCalls()).toEqual(['start']);
+});
+
+test.each([
+  ['GET', '/images/json', 'no images'],
+  ['POST', '/images/create', 'no such image'],
+  ['POST', /wait$/, 'no such container'],
+])("an engine's 404 to %s %s without an id is no refusal", async (method, path, message) => {
+  const answer: Answer = (request, response) =>
+    request.method === method && request.path.match(path) !== null
+      ? refuse(response, 404, message)
+      : absent(request, response);
+  const { engine } = await connectedEngine({ script: { '*': answer } });
+  expect(await engine.forbiddenCalls()).toEqual([]);
+});
+
 test('an engine that cannot be asked is not one that permits everything', async () => {
   const { engine, server } = await connectedEngine({ script: { '*': absent } });
   await server.close();
