@@ -70,6 +70,18 @@ describe('chooseTag() with filters', () => {
   });
 });
 
+describe('chooseTag() leaves the versions of other programs', () => {
+  test.each([
+    ['v0.3.0-cu118', 'patch', 'v0.3.0-cu124 v0.3.1-cu118 v0.3.1-cu121 v0.3.1-cu124', 'v0.3.1-cu118 patch'],
+    ['2.4.0-cu118', 'major', '2.4.0-cu121 2.4.0-cu124', '-'],
+    ['1.2.0-cu11', 'major', '1.2.0-cu12 1.3.0-cu11 1.3.0-cu12', '1.3.0-cu11 minor'],
+    ['v0.4.6.post1-cu121', 'patch', 'v0.4.6.post1-cu124 v0.4.6.post2-cu124 v0.4.7-cu121', 'v0.4.7-cu121 patch'],
+    ['cu121-slim', 'major', 'cu124-slim cu128-slim', '-'],
+    ['cu121-v1.2.0', 'major', 'cu124-v1.3.0 cu121-v1.2.1', 'cu121-v1.2.1 patch'],
+    ['2022-CU13-ubuntu-22.04', 'major', '2022-CU14-ubuntu-22.04', '2022-CU14-ubuntu-22.04 patch'],
+  ])('CUDA: %s with policy %s and %s moves to %s', expectBest);
+});
+
 test('chooseTag() takes no month for a later year', () => {
   const tags = ['2024', '202402', '202403', '20240301', '2025', '2024.1', '202402.1', '2024.2'];
   const next = (current: string) =>
@@ -302,6 +314,11 @@ function filterOf(text: string): TagFilter {
   const filter = readTagFilter(text);
   if (typeof filter !== 'function') throw new Error(filter.fault);
   return filter;
+}
+
+function expectBest(current: string, policy: string, others: string, best: string): void {
+  const tags = [current, ...others.split(' ')];
+  expect(bestOf({ current, tags, policy: policyOf(policy) })).toBe(best);
 }
 
 function bestOf(question: Question): string {

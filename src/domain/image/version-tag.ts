@@ -104,7 +104,7 @@ const bases = [...baseSystems].join('|');
 /** Programs that images are made with or for. Their versions stay: `php8.1-apache`, `node-18-alpine`, `pg16`. */
 const programs = [
   'php pg postgres postgresql mysql mariadb mongo mongodb redis valkey node nodejs python py cp ruby rust golang go perl',
-  'java jdk jre openjdk temurin corretto zulu graalvm scala erlang otp elixir dotnet aspnet lua cuda cudnn rocm gcc llvm',
+  'java jdk jre openjdk temurin corretto zulu graalvm scala erlang otp elixir dotnet aspnet lua cu cuda cudnn rocm gcc llvm',
 ]
   .flatMap((names) => names.split(' '))
   .join('|');
@@ -203,7 +203,7 @@ function readSuffix(text: string): Suffix | undefined {
     .replaceAll(
       wordAndNumber,
       (written: string, word: string, between: string, digits: string, at: number, all: string) => {
-        const role = roleOf({ word: word.toLowerCase(), between, digits, after: all.slice(at + written.length) });
+        const role = roleOf({ word, between, digits, after: all.slice(at + written.length) });
         const numbers = digits.split('.').map(Number);
         if (role === 'fixed' || numbers.some((number) => !Number.isSafeInteger(number))) return written;
         if (role === 'bare') bare.push(...numbers);
@@ -268,8 +268,11 @@ function roleOf(written: {
   readonly after: string;
 }): keyof typeof signs | 'fixed' {
   const { word, between, digits, after } = written;
-  if (baseSystems.has(word)) return 'base';
-  if (word !== '') return buildWords.has(word) || (word === 'b' && digits.length >= digitsOfABuild) ? 'build' : 'fixed';
+  const name = word.toLowerCase();
+  if (baseSystems.has(name)) return 'base';
+  if (name === 'b') return digits.length >= digitsOfABuild ? 'build' : 'fixed';
+  if (name === 'cu') return cumulative.test(word + digits) ? 'build' : 'fixed';
+  if (word !== '') return buildWords.has(name) ? 'build' : 'fixed';
   if (between === '' || digits.includes('.')) return 'fixed';
   return between === '_' || digits.length >= digitsOfABuild || after.startsWith('-@') ? 'build' : 'bare';
 }
@@ -279,7 +282,7 @@ const digitsOfABuild = 4;
 
 /** `ls` of linuxserver.io, `r` of Bitnami, `ce` and `ee` of GitLab; `k3s`, `k0s` and `rke2r` count their own builds of Kubernetes. */
 const buildWords: ReadonlySet<string> = new Set(
-  'ls r rev build p patch hotfix security ce ee cu k3s k0s rke2r gke vmware'.split(' '),
+  'ls r rev build p patch hotfix security ce ee k3s k0s rke2r gke vmware'.split(' '),
 );
 
 /** A stage before a release (`rc.1`, `beta2`, `-SNAPSHOT`), or a correction after it (`-security-01`, `p31`). */
@@ -295,7 +298,7 @@ type Stage = {
 /** The stage at the beginning of the text after a version's numbers, with its length in characters. */
 function readStage(text: string): { readonly stage: Stage; readonly length: number } | undefined {
   const before = attached.exec(text) ?? separated.exec(text);
-  const [written, word = '', digits = '', candidate] = before ?? correction.exec(text) ?? [];
+  const [written, word = '', digits = '', candidate] = before ?? correction.exec(text) ?? cumulative.exec(text) ?? [];
   if (written === undefined) return undefined;
   const numbers = digits === '' ? [] : digits.split(/[.-]/).map(Number);
   if (numbers.some((number) => !Number.isSafeInteger(number))) return undefined;
@@ -355,8 +358,11 @@ const attached = /^(a|b|c)(\d+)(?![a-z\d])/i;
 const separated =
   /^[-_.]?(?![a-z]+_20\d\d-\d\d-\d\d)(alpha|beta|rc|cr|preview|pre|milestone|snapshot|nightly|canary|ea|a(?=\.\d)|b(?=\.?\d{1,3}(?!\d))|m(?=\d)|dev(?=[-_.]?\d))(?![a-z])(?:[-_.]?(\d+(?:[.-]\d+)*))?(?:[-_.]rc[-_.]?(\d{1,9}))?(?![a-z\d])/i;
 
-/** `-security-01` of Grafana, `p31` of Checkmk, `-CU13` of SQL Server. */
-const correction = /^[-_.]?(security|hotfix|(?:patch|post|cu|sp|p)(?=[-_.]?\d))(?:[-_.]?(\d+(?:\.\d+)*))?(?![a-z\d])/i;
+/** `-security-01` of Grafana, `p31` of Checkmk. */
+const correction = /^[-_.]?(security|hotfix|(?:patch|post|sp|p)(?=[-_.]?\d))(?:[-_.]?(\d+(?:\.\d+)*))?(?![a-z\d])/i;
+
+/** `-CU13` of SQL Server, and not `-cu118`, which is CUDA 11.8. */
+const cumulative = /^[-_.]?(CU)[-_.]?(\d{1,2})(?![a-z\d])/;
 
 /** Which newer tags a container may move to, and which of them need approval. */
 
