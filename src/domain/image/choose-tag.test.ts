@@ -80,6 +80,35 @@ describe('chooseTag() leaves the versions of other programs', () => {
     ['cu121-v1.2.0', 'major', 'cu124-v1.3.0 cu121-v1.2.1', 'cu121-v1.2.1 patch'],
     ['2022-CU13-ubuntu-22.04', 'major', '2022-CU14-ubuntu-22.04', '2022-CU14-ubuntu-22.04 patch'],
   ])('CUDA: %s with policy %s and %s moves to %s', expectBest);
+
+  test.each([
+    ['4.0.1_18', 'patch', '4.0.1_20 4.0.2_18 4.0.2_22', '4.0.2_18 patch'],
+    ['4.0.1_18', 'major', '4.0.2_20 4.0.2_22', '-'],
+    ['10.0.1_18-slim', 'major', '10.0.1_20-slim 10.0.2_18-slim 10.0.2_20-slim', '10.0.2_18-slim patch'],
+    ['1.2.3_1', 'major', '1.2.3_1 1.2.4_1 1.2.4_2', '1.2.4_1 patch'],
+    ['17.0.12_7-jre', 'major', '21.0.4_7-jre 17.0.13_11-jre', '21.0.4_7-jre major'],
+    ['17.0.12_7-jre', 'patch', '17.0.13_11-jre 17.0.14_7-jre', '17.0.14_7-jre patch'],
+    ['17_35-jdk', 'major', '18_36-jdk 21_35-jdk', '21_35-jdk major'],
+  ])('behind an underscore: %s with policy %s and %s moves to %s', expectBest);
+
+  test.each([
+    ['apache-php8.1', 'apache-php8.2 apache-php8.4'],
+    ['fpm-php8.1-alpine', 'fpm-php8.4-alpine'],
+    ['stable-pg14', 'stable-pg16 stable-pg17'],
+    ['main-py3.11', 'main-py3.12'],
+    ['debian-php8.2', 'debian-php8.3'],
+    ['nightly_node-18', 'nightly_node-22'],
+    ['stable-cuda12.1', 'stable-cuda12.4'],
+  ])('behind a word: %s stays where there is %s', (current, others) => expectBest(current, 'major', others, '-'));
+
+  test.each([
+    ['3.17-R-4.3.0', 'major', '3.18-R-4.3.0 3.18-R-4.3.2 3.19-R-4.4.1', '3.18-R-4.3.0 minor'],
+    ['1.2.0-r4.2', 'major', '1.3.0-r4.4', '-'],
+    ['1.2.0-p7.4', 'major', '1.2.0-p8.3 1.3.0-p8.3', '-'],
+    ['1.2.0-p7.4', 'major', '1.3.0-p7.4 1.3.0-p8.3', '1.3.0-p7.4 minor'],
+    ['16.4.0-debian-12-r2', 'major', '16.4.0-debian-12-r3 16.5.0-debian-12-r0', '16.5.0-debian-12-r0 minor'],
+    ['2.3.0p31', 'patch', '2.3.0p32', '2.3.0p32 patch'],
+  ])('after a letter: %s with policy %s and %s moves to %s', expectBest);
 });
 
 test('chooseTag() takes no month for a later year', () => {

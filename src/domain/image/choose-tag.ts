@@ -308,9 +308,9 @@ function isInYears({ numbers: [year = 0, month = 0] }: VersionTag): boolean {
  * `-18`, `-20` and `-22` are versions of Node. A build begins at 0 or 1 with each version, rises with the versions of a
  * line, or is in one version only.
  */
-function readCounts(own: VersionTag, all: readonly VersionTag[]): (next: VersionTag) => boolean {
+function readCounts(own: VersionTag, versions: readonly VersionTag[]): (next: VersionTag) => boolean {
   const byVersion = new Map<string, { readonly version: VersionTag; readonly counts: Set<number> }>();
-  for (const version of [own, ...all]) {
+  for (const version of [own, ...versions]) {
     const key = keyOf(version);
     const { counts } = byVersion.get(key) ?? { counts: new Set<number>() };
     byVersion.set(key, { version, counts: counts.add(version.suffix.bare[0] ?? 0) });
@@ -327,12 +327,15 @@ function readCounts(own: VersionTag, all: readonly VersionTag[]): (next: Version
       line.every(({ counts: later }, at) => at === 0 || Math.min(...later) > Math.max(...(line[at - 1]?.counts ?? [])))
     );
   };
-  const isOfOneVersion = areOfOneVersion(rising.map(({ counts }) => counts));
+  const isBuild = areBuilds(
+    own,
+    rising.map(({ counts }) => counts),
+  );
   return (next) => {
     const [number = 0, ...others] = next.suffix.bare;
     if (compareNumbers(next.suffix.bare, own.suffix.bare) === 0) return true;
     if (others.length > 0) return false;
-    if (isOfOneVersion) return true;
+    if (isBuild) return true;
     const counts = byVersion.get(keyOf(next))?.counts ?? new Set();
     let count = 1;
     while (count <= number && counts.has(count)) count += 1;
@@ -346,12 +349,21 @@ function readCounts(own: VersionTag, all: readonly VersionTag[]): (next: Version
 
 /**
  * Whether the numbers count the builds of a repository, as Zammad's `6.3.1-58`, `-61` and `-72` do: one version has many, and
- * none is in two versions. The version of another program is in all that were made with it.
+ * none is in two versions. The version of another program is in all that were made with it. Each version of Java has one
+ * build, `17.0.12_7`.
  */
-function areOfOneVersion(versions: readonly ReadonlySet<number>[]): boolean {
+function areBuilds(own: VersionTag, versions: readonly ReadonlySet<number>[]): boolean {
+  const severalIn = versions.filter(({ size }) => size > 1);
+  if (isJava(own) && severalIn.length * 2 < versions.length) return true;
   const all = versions.flatMap((counts) => [...counts]);
-  const hasMany = versions.some(({ size }) => size >= minBuilds);
+  const hasMany = severalIn.some(({ size }) => size >= minBuilds);
   return versions.length >= minLine && hasMany && new Set(all).size === all.length;
+}
+
+/** `21_35`, `17.0.12_7-jre`, `11.0.9.1_1`. */
+function isJava({ numbers, suffix }: VersionTag): boolean {
+  const [version = 0, zero = 0] = numbers;
+  return version >= 8 && zero === 0 && numbers.length !== 2 && suffix.shape.startsWith('_~');
 }
 
 const minBuilds = 3;

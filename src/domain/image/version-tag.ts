@@ -88,7 +88,7 @@ function prefixOf(tag: string): string | undefined {
   const [word = ''] = /^\D*/.exec(tag.slice(variant.length)) ?? [];
   const prefix = variant + word;
   if (prefix.length === tag.length || wordGrammar.test(prefix) || isCommit(tag.slice(variant.length))) return undefined;
-  return baseGrammar.test(prefix) ? undefined : prefix;
+  return baseGrammar.test(prefix) || programGrammar.test(prefix) ? undefined : prefix;
 }
 
 /** Names of base systems, in lower case. */
@@ -131,6 +131,9 @@ const countGrammar = /^(?!20\d\d-[01]\d)v?\d+[-_](?:[^-_]+[-_])*?(?=v\d+\.\d)/;
 
 /** The number of a base system alone is not a version: `alpine3.20`. */
 const baseGrammar = new RegExp(`(?:^|[-_.])(?:${bases})$`);
+
+/** Nor is that of a program behind a word: `apache-php8.1`, `stable-pg14`. */
+const programGrammar = new RegExp(`[-_.](?:${programs})[-_]?$`, 'i');
 
 /** Signatures, commits, pull requests, and names of moving builds. */
 const wordGrammar = /(?:^|[-_.])(?:latest|sha|sha256|commit|git|pr|mr|pull)[-_.]|^sha$|^sha256$/i;
@@ -259,7 +262,7 @@ const wordAndNumber = /(?<![a-z])(k3s|k0s|rke2r|[a-z]*)([-_.]?)(\d+(?:\.\d+)*)(?
 
 /**
  * Any other number belongs to another program in the image, as in `pg16`, `php8.2` and `_v2.0.10`. Data may depend on
- * it, so it must stay. Temurin writes its builds `_9`. `-14-g1a2b3c4` counts the commits since a version.
+ * it, so it must stay. `-14-g1a2b3c4` counts the commits since a version.
  */
 function roleOf(written: {
   readonly word: string;
@@ -272,13 +275,18 @@ function roleOf(written: {
   if (baseSystems.has(name)) return 'base';
   if (name === 'b') return digits.length >= digitsOfABuild ? 'build' : 'fixed';
   if (name === 'cu') return cumulative.test(word + digits) ? 'build' : 'fixed';
-  if (word !== '') return buildWords.has(name) ? 'build' : 'fixed';
+  if (word !== '') return buildWords.has(name) && !mayBeProgram(name, digits) ? 'build' : 'fixed';
   if (between === '' || digits.includes('.')) return 'fixed';
-  return between === '_' || digits.length >= digitsOfABuild || after.startsWith('-@') ? 'build' : 'bare';
+  return digits.length >= digitsOfABuild || after.startsWith('-@') ? 'build' : 'bare';
 }
 
 /** No program counts its versions, and none its betas, in thousands: Redash's `10.1.0.b50633`. */
 const digitsOfABuild = 4;
+
+/** R 4.3 in `-R-4.3`, PHP 7.4 in `-p7.4`. */
+function mayBeProgram(name: string, digits: string): boolean {
+  return name.length <= 2 && digits.includes('.');
+}
 
 /** `ls` of linuxserver.io, `r` of Bitnami, `ce` and `ee` of GitLab; `k3s`, `k0s` and `rke2r` count their own builds of Kubernetes. */
 const buildWords: ReadonlySet<string> = new Set(
@@ -359,7 +367,8 @@ const separated =
   /^[-_.]?(?![a-z]+_20\d\d-\d\d-\d\d)(alpha|beta|rc|cr|preview|pre|milestone|snapshot|nightly|canary|ea|a(?=\.\d)|b(?=\.?\d{1,3}(?!\d))|m(?=\d)|dev(?=[-_.]?\d))(?![a-z])(?:[-_.]?(\d+(?:[.-]\d+)*))?(?:[-_.]rc[-_.]?(\d{1,9}))?(?![a-z\d])/i;
 
 /** `-security-01` of Grafana, `p31` of Checkmk. */
-const correction = /^[-_.]?(security|hotfix|(?:patch|post|sp|p)(?=[-_.]?\d))(?:[-_.]?(\d+(?:\.\d+)*))?(?![a-z\d])/i;
+const correction =
+  /^[-_.]?(security|hotfix|(?:patch|post|(?:sp|p)(?![-_.]?\d+\.\d))(?=[-_.]?\d))(?:[-_.]?(\d+(?:\.\d+)*))?(?![a-z\d])/i;
 
 /** `-CU13` of SQL Server, and not `-cu118`, which is CUDA 11.8. */
 const cumulative = /^[-_.]?(CU)[-_.]?(\d{1,2})(?![a-z\d])/;
