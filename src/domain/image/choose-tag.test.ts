@@ -111,6 +111,16 @@ describe('chooseTag() leaves the versions of other programs', () => {
   ])('after a letter: %s with policy %s and %s moves to %s', expectBest);
 });
 
+test.each([
+  ['999999', '1000000', '"1000000" is higher, but its single number may be an id'],
+  ['v123456-alpine', 'v1234567-alpine', '"v1234567-alpine" is higher, but its single number may be an id'],
+  ['v123456-alpine', 'v1234567-slim', undefined],
+  ['16', '1000000', undefined],
+])('chooseTag() says of %s why it is not %s', (current, other, because) => {
+  const tags = [current, other];
+  expect(chooseTag({ current, tags, policy: policyOf('major') }).because).toBe(because);
+});
+
 test('chooseTag() takes no month for a later year', () => {
   const tags = ['2024', '202402', '202403', '20240301', '2025', '2024.1', '202402.1', '2024.2'];
   const next = (current: string) =>

@@ -172,7 +172,11 @@ function* findByVersion({ current, tags }: TagQuestion, widest: VersionKind): St
     if ((steps += 1) % tagsPerYield === 0) yield;
     if (tag.startsWith(unstablePrefix)) unstable.add(tag.slice(unstablePrefix.length));
     const version = parse(tag);
-    if (version === undefined) continue;
+    if (version === undefined) {
+      const id = idAfter(own, tag);
+      if (id !== undefined) refuse(id, 'id');
+      continue;
+    }
     if (version.suffix.shape === own.suffix.shape && isComparable(own, version)) {
       if (own.suffix.bare.length > 0) counts.push(version);
       hasReleases ||= version.stage?.isBefore !== true;
@@ -204,6 +208,15 @@ function* findByVersion({ current, tags }: TagQuestion, widest: VersionKind): St
     },
     because: describeRefused(own, refused, widest),
   };
+}
+
+/** The tag with a number that is too long for a version, behind one that is nearly so: `1000000` after `999999`. */
+function idAfter(own: VersionTag, tag: string): VersionTag | undefined {
+  const { prefix, numbers, form, written } = own;
+  if (numbers.length !== 1 || form !== 'version' || (numbers[0] ?? 0) < 100_000) return undefined;
+  if (!tag.startsWith(prefix) || !tag.endsWith(written)) return undefined;
+  const digits = tag.slice(prefix.length, tag.length - written.length);
+  return /^[1-9]\d{6,14}$/.test(digits) ? { ...own, tag, numbers: [Number(digits)] } : undefined;
 }
 
 const unstablePrefix = 'unstable-';
@@ -246,7 +259,7 @@ function kindOfStep(from: readonly number[], to: readonly number[]): VersionKind
 const kept: Readonly<Record<VersionKind, number>> = { major: 0, minor: 1, patch: 2 };
 
 /** Why a higher version is no candidate, in the order of its interest to users. */
-const refusals = ['number', 'suffix', 'count', 'form', 'end', 'pre-release', 'policy'] as const;
+const refusals = ['number', 'suffix', 'count', 'form', 'end', 'id', 'pre-release', 'policy'] as const;
 
 type Refusal = (typeof refusals)[number];
 
@@ -420,6 +433,7 @@ const because: Readonly<Record<Refusal, (own: VersionTag, next: VersionTag, wide
   count: (own, next) => `has ${next.numbers.length} numbers, not ${own.numbers.length}`,
   end: () => 'the same version with higher numbers at its end',
   form: (own) => (own.form === 'version' ? 'is a date' : 'is dated in another way'),
+  id: () => 'its single number may be an id',
   'pre-release': () => 'is a pre-release',
   policy: (own, next, widest) => `is a ${kindOfStep(own.numbers, next.numbers)} step, and the policy is ${widest}`,
 };
