@@ -433,6 +433,8 @@ describeInLab('a set-up that people have', (lab) => {
       'start',
       { kind: 'answer', when: 'before', status: 503, body: '{"message":"Service Unavailable"}' },
     ],
+    ['answers 500', 'stop', { kind: 'answer', when: 'before', status: 500, body: html }],
+    ['answers 429', 'start', { kind: 'answer', when: 'before', status: 429, body: 'slow down' }],
     ['is away', 'stop', { kind: 'reset', when: 'before' }],
     ['is away', 'start', { kind: 'reset', when: 'before' }],
   ] as const)(

@@ -99,12 +99,24 @@ export function refusal(doing: string, { status, message, fromEngine, isForbidde
     const why = fromEngine ? `the engine forbids it: ${status}, "${message}"` : message;
     return new ServiceError('engine-denied', `Cannot ${doing}: ${why}`, { remedy: allowIt });
   }
-  if (status === 502 || status === 504 || (status === 503 && (!fromEngine || /^service unavailable/i.test(message)))) {
-    const why = `the proxy before it cannot reach it (${status}, "${message}")`;
+  const sentNothing = status === 503 && (!fromEngine || /^service unavailable/i.test(message));
+  if (sentNothing || isProxys({ status, fromEngine })) {
+    const does = gatewayErrors.includes(status) ? 'cannot reach it' : 'does not pass the call on';
+    const why = `the proxy before it ${does} (${status}, "${message}")`;
     return new ServiceError('engine-unreachable', `Cannot ${doing}: ${why}`, { remedy: awaitIt });
   }
   return new ServiceError('engine-refused', `Cannot ${doing}: the engine answered ${status}, "${message}"`);
 }
+
+/**
+ * Whether a proxy answers because it lost the engine's answer, or fails itself. The engine never answers 429, 502 or 504. A
+ * proxy's 503 says that it sent nothing.
+ */
+function isProxys({ status, fromEngine }: Pick<EngineError, 'status' | 'fromEngine'>): boolean {
+  return status === 429 || status === 502 || status === 504 || (!fromEngine && status >= 500 && status !== 503);
+}
+
+const gatewayErrors: readonly number[] = [502, 503, 504];
 
 const awaitIt = 'Check the engine and the proxy before it';
 
@@ -166,12 +178,9 @@ export function thrownOutcome(error: unknown): Failed {
   return { kind: 'unknown', message: describeError(error) };
 }
 
-/**
- * The engine never answers 502 or 504. A proxy does if it lost the engine's answer. A forbidden call has one status,
- * because the 404 of a proxy does not mean that something is missing.
- */
-export function errorOutcome({ status, message, isForbidden }: EngineError): Failed {
-  if (status === 502 || status === 504) return { kind: 'unknown', message };
+/** A forbidden call has one status, because the 404 of a proxy does not mean that something is missing. */
+export function errorOutcome({ status, message, fromEngine, isForbidden }: EngineError): Failed {
+  if (isProxys({ status, fromEngine })) return { kind: 'unknown', message };
   if (isForbidden) return { kind: 'refused', status: 403, message, isForbidden };
   return { kind: 'refused', status, message };
 }

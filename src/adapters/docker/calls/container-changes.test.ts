@@ -61,6 +61,12 @@ describe.each(Object.entries(calls))('%s()', (name, call) => {
     expect(await call(engine)).toEqual({ kind: 'unknown', message: 'bad gateway' });
   });
 
+  test.each([429, 500, 502, 504, 520])('is unknown when a proxy answers %i with a page of its own', async (status) => {
+    const page: Answer = (_, response) => void response.writeHead(status).end('<html><h1>Sorry</h1></html>');
+    const { engine } = await connectedEngine({ script: { '*': page } });
+    expect(await call(engine)).toEqual({ kind: 'unknown', message: 'Sorry' });
+  });
+
   test('is refused with 503 when the engine is out of reach', async () => {
     const refused = await call(engineAt('unix:///nowhere/docker.sock'));
     expect(refused).toMatchObject({ kind: 'refused', status: 503, message: expect.stringContaining('no such socket') });

@@ -24,6 +24,20 @@ test('ping() throws why there is none', async () => {
   await expect(engine.ping()).rejects.toMatchObject({ code: 'engine-unreachable' });
 });
 
+test.each([
+  [429, 'slow down', 'does not pass the call on (429, "slow down")'],
+  [500, '<html><h1>Sorry</h1></html>', 'does not pass the call on (500, "Sorry")'],
+  [503, 'no server', 'cannot reach it (503, "no server")'],
+])('a %i of a proxy says nothing about the engine', async (status, body, why) => {
+  const { engine } = await connectedEngine({
+    script: { '*': (_request, response) => void response.writeHead(status).end(body) },
+  });
+  await expect(engine.inspectContainer('web')).rejects.toMatchObject({
+    code: 'engine-unreachable',
+    message: `Cannot inspect the container "web": the proxy before it ${why}`,
+  });
+});
+
 test('ping() is answered as soon as the engine is back, whatever still waits from when it said nothing', async () => {
   let isBack = false;
   const { engine } = await connectedEngine({

@@ -72,7 +72,6 @@ describe.each(refusals)('a refusal by %s with %i', (_name, status, body, headers
 test.each([
   [404, '{"message":"No such container: web"}', undefined],
   [409, '{"message":"conflict"}', undefined],
-  [500, '<html><body><h1>500 Internal Server Error</h1>An error occurred.</body></html>', undefined],
   [503, '<html><body><h1>503 Service Unavailable</h1>\nNo server is available.\n</body></html>', undefined],
   [403, '{"message":"authorization denied by plugin opa: not yours"}', true],
 ])('%i %s of a change', async (status, body, isForbidden) => {
