@@ -133,7 +133,7 @@ export function createDockerEngine(options: DockerEngineOptions): DockerEngine {
     stopContainer: (id, stop) => stopContainer(client, id, stop),
     startContainer: (id) => startContainer(client, id),
     restartContainer: (id, stop) => restartContainer(client, id, stop),
-    probeHealth: (id) => probeHealth(client, id),
+    probeHealth: (id, signal) => probeHealth(client, id, signal),
     waitUntilStopped: (id, timeoutMs, signal) => waitUntilStopped(client, id, timeoutMs, signal),
     removeContainer: (id) => removeContainer(client, id),
     removeLink: (name, alias) => removeLink(client, name, alias),

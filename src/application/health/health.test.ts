@@ -1,5 +1,5 @@
 import { formatDuration } from '../../domain/text/duration.ts';
-import type { Engine } from '../../domain/outside/outside.ts';
+import type { Clock, Engine } from '../../domain/outside/outside.ts';
 import type { EngineEvent } from '../../domain/outside/engine.ts';
 import { describe, expect, test } from 'vitest';
 import { countCalls } from '../../../test/support/engine/counted-engine.ts';
@@ -194,6 +194,62 @@ describe('passHealthCheck()', () => {
       reason: 'its health probe tcp://:80 cannot be asked: the engine is on another host',
       ownFault: false,
       wasRunningAtFirst: true,
+    });
+  });
+
+  describe('when the process is asked to end', () => {
+    /** The verdict on a container whose process is asked to end after `atMs`, and the time from there to it. */
+    async function leave(
+      behaviour: Behaviour,
+      labels: Record<string, string>,
+      atMs: number,
+      other: (engine: Engine, clock: Clock) => Partial<Engine> = () => ({}),
+    ) {
+      const { sandbox, registry, clock, startProcess } = createSandboxScene();
+      const Healthcheck = { Test: ['CMD', 'true'], Interval: second, StartPeriod: 60 * second };
+      registry.store.publish('app', { behaviour, ...(behaviour.health && { config: { Healthcheck } }) });
+      await sandbox.engine.pullImage({ reference: 'app' });
+      const id = sandbox.control.runContainer('app', { Image: 'app', Labels: labels });
+      const { outside } = startProcess();
+      const ending = new AbortController();
+      const world = {
+        ...outside,
+        engine: { ...outside.engine, ...other(outside.engine, clock) },
+        ending: ending.signal,
+      };
+      void clock.sleep(atMs).then(() => ending.abort());
+      const verdict = await passHealthCheck(world, settings, id);
+      return { verdict, tookMs: clock.monotonicMs() - atMs };
+    }
+
+    test.each([
+      ['the window', {}, { 'upkeep.health-window': '10m' }],
+      ['a HEALTHCHECK', { health: { kind: 'healthy', afterMs: 600_000 } }, { 'upkeep.health-timeout': '20m' }],
+      ['a command that hangs', { commands: { ask: { hangs: true } } }, probe('exec:ask')],
+      ['a command that is slow', { commands: { ask: { tookMs: 29_000, exitCode: 1 } } }, probe('exec:ask')],
+      ['a page that does not answer', { listens: [{ port: 80 }] }, probe('http://:80/')],
+      ['a port on which nothing listens', {}, probe('tcp://:80')],
+    ] as const)('leaves %s after 4 s, without a verdict on the container', async (_, behaviour, labels) => {
+      expect(await leave(behaviour, labels, 11_000)).toEqual({ verdict: { kind: 'left' }, tookMs: 4000 });
+    });
+
+    test('leaves a HEALTHCHECK that it runs itself', async () => {
+      const runsNone = (engine: Engine, clock: Clock): Partial<Engine> => ({
+        info: async () => ({
+          ...(await engine.info()),
+          abilities: { changesRestartPolicies: true, probesHealth: false },
+        }),
+        probeHealth: (__, signal) => clock.sleep(120_000, signal),
+      });
+      const behaviour = { health: { kind: 'healthy', afterMs: 600_000 } } as const;
+      expect(await leave(behaviour, {}, 3000, runsNone)).toEqual({ verdict: { kind: 'left' }, tookMs: 4000 });
+    });
+
+    test('still gives the verdict that comes within the 4 s', async () => {
+      expect(await leave({}, {}, 7000)).toEqual({ verdict: { kind: 'passed' }, tookMs: 3000 });
+      const { verdict, tookMs } = await leave({ exitsAfterMs: 9000, exitCode: 7 }, {}, 7000);
+      expect(verdict).toMatchObject({ kind: 'failed', reason: 'it exited with code 7', ownFault: true });
+      expect(tookMs).toBe(2000);
     });
   });
 

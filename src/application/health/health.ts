@@ -22,14 +22,18 @@ export type HealthVerdict =
       readonly reason: string;
       readonly ownFault: boolean;
       readonly wasRunningAtFirst: boolean;
-    };
+    }
+  /** This process ends first. */
+  | { readonly kind: 'left' };
 
-export type HealthOptions = {
+type HealthOptions = {
   readonly restartsBefore?: number;
   /** The container only has to run, as one that was unhealthy before. Its label `health` may ask for the same. */
   readonly ignoresHealthcheck?: boolean;
   /** It may be a job: an exit with code 0 passes. */
   readonly mayEnd?: boolean;
+  /** It is a job that other containers wait for: it passes when it has exited with code 0. */
+  readonly mustEnd?: boolean;
   readonly signal?: AbortSignal;
   /** Called with the last inspection of a window that was passed without a probe. */
   readonly onPassed?: (container: Container) => void;
@@ -39,26 +43,76 @@ export type HealthOptions = {
  * Waits until a successor is proven: it stays up without a restart for the whole window, its HEALTHCHECK (if any)
  * reports healthy, and then its probe (if any) passes. Any exit is a failure, except that of a job with code 0. `unhealthy` is none before the deadline: a
  * first start may migrate its data. The restart policy is `no` during the wait, so that no restart hides an exit. For engines that cannot change policies later, `restartsBefore: 0` counts
- * restarts before the first inspection.
+ * restarts before the first inspection. The end of the process ends the wait too, after a few seconds in which a short wait ends by itself.
  */
 export async function passHealthCheck(
   outside: Outside,
   settings: ServiceSettings,
   id: string,
-  { restartsBefore, ignoresHealthcheck = false, mayEnd = false, signal, onPassed }: HealthOptions = {},
+  options: HealthOptions = {},
 ): Promise<HealthVerdict> {
+  const soon = endsSoon(outside, lastWaitMs);
+  const signal = AbortSignal.any([soon.signal, options.signal].filter((one) => one !== undefined));
+  let wasRunningAtFirst = false;
+  try {
+    const first = await outside.engine.inspectContainer(id, soon.signal);
+    if (first === undefined) return vanished;
+    wasRunningAtFirst = isAlive(first.state.status);
+    const pass = options.mustEnd === true ? passCompletion : passWindow;
+    return await pass(outside, settings, first, { ...options, signal });
+  } catch (error) {
+    if (soon.signal.aborted) return { kind: 'left' };
+    if (signal.aborted) return { ...calledOff, wasRunningAtFirst };
+    throw error;
+  } finally {
+    soon.stop();
+  }
+}
+
+/** `docker stop` kills a process after 10 s, and the end of a run needs some of them. */
+const lastWaitMs = 4000;
+
+/** Aborts `waitMs` after the process is asked to end, in which a short wait ends by itself. */
+export function endsSoon(
+  { ending, clock }: Pick<Outside, 'ending' | 'clock'>,
+  waitMs: number,
+): { readonly signal: AbortSignal; readonly stop: () => void } {
+  const [soon, over] = [new AbortController(), new AbortController()];
+  const begin = () =>
+    void clock.sleep(waitMs, over.signal).then(
+      () => soon.abort(),
+      () => undefined,
+    );
+  if (ending?.aborted) begin();
+  else ending?.addEventListener('abort', begin, { signal: over.signal });
+  return { signal: soon.signal, stop: () => over.abort() };
+}
+
+type Pass = (
+  outside: Outside,
+  settings: ServiceSettings,
+  first: Container,
+  options: HealthOptions & { readonly signal: AbortSignal },
+) => Promise<HealthVerdict>;
+
+/** Throws the signal's reason after an abort. */
+const passWindow: Pass = async (
+  outside,
+  settings,
+  first,
+  { restartsBefore, ignoresHealthcheck = false, mayEnd = false, signal, onPassed },
+) => {
   const { engine, clock } = outside;
-  const first = await engine.inspectContainer(id);
-  if (first === undefined) return vanished;
+  const { id } = first;
   const restarts = restartsBefore ?? first.restartCount;
   const policy = stopAndHealthPolicyOf(first, settings);
   const stopAndHealth = { ...policy, ignoresHealthcheck: policy.ignoresHealthcheck || ignoresHealthcheck };
   const wasRunningAtFirst = isAlive(first.state.status);
-  const info = await engine.info();
+  const info = await engine.info(signal);
   const alreadyUpMs = upSince(info, first);
   const begunAt = clock.monotonicMs();
   const { healthProbe } = stopAndHealth;
-  const unaskable = await whyNotAskable(outside, healthProbe, first);
+  const unaskable = await whyNotAskable(outside, healthProbe, first, signal);
   if (unaskable !== undefined) {
     const reason = `its ${titleOfProbe(healthProbe)} cannot be asked: ${unaskable.why}`;
     return { kind: 'failed', reason, ownFault: false, wasRunningAtFirst };
@@ -71,7 +125,7 @@ export async function passHealthCheck(
   let lastAnswer: string | undefined;
   const pauses = createHealthPauses(outside, id, signal);
   try {
-    for (let container: Container | undefined = first; ; container = await engine.inspectContainer(id)) {
+    for (let container: Container | undefined = first; ; container = await engine.inspectContainer(id, signal)) {
       if (container === undefined) return removesItself(first) ? { ...endedAndGone, wasRunningAtFirst } : vanished;
       if (mayEnd && hasDoneItsWork(container)) return { kind: 'passed' };
       const failure = failureOf(container, first, restarts);
@@ -79,15 +133,17 @@ export async function passHealthCheck(
       const elapsedMs = clock.monotonicMs() - begunAt;
       const { health } = container.state;
       const isUnwell = !stopAndHealth.ignoresHealthcheck && (health === 'starting' || health === 'unhealthy');
-      if (isUnwell) await runHealthcheck?.();
+      if (isUnwell) await runHealthcheck?.(signal);
       const isWell = elapsedMs >= windowMs && !isUnwell;
       if (isWell) {
-        lastAnswer = await askProbe(outside, healthProbe, container, Math.max(1000, deadlineMs - elapsedMs));
+        const timeoutMs = Math.max(1000, deadlineMs - elapsedMs);
+        lastAnswer = await askProbe(outside, healthProbe, container, { timeoutMs, signal });
         if (lastAnswer === undefined) {
           if (healthProbe.kind === 'none') onPassed?.(container);
           return { kind: 'passed' };
         }
       }
+      signal.throwIfAborted();
       if (clock.monotonicMs() - begunAt >= deadlineMs) {
         const what =
           lastAnswer === undefined ? 'it did not become healthy' : `its ${titleOfProbe(healthProbe)} did not pass`;
@@ -99,15 +155,34 @@ export async function passHealthCheck(
       const isPolled = isUnwell && runHealthcheck !== undefined;
       const remaining = { leftOfWindowMs: windowMs - elapsedMs, leftMs: deadlineMs - elapsedMs };
       await pauses.next({ ...remaining, isProbing: isWell, isPolled });
-      if (signal?.aborted) return { ...calledOff, wasRunningAtFirst };
+      signal.throwIfAborted();
     }
   } finally {
     pauses.close();
   }
-}
+};
+
+/** Throws the signal's reason after an abort. */
+const passCompletion: Pass = async ({ engine }, settings, first, { signal }) => {
+  const { id } = first;
+  const limitMs = stopAndHealthPolicyOf(first, settings).healthTimeoutMs ?? maxWorkMs;
+  const wasRunningAtFirst = isAlive(first.state.status);
+  await engine.waitUntilStopped(id, limitMs, signal);
+  const { state } = (await engine.inspectContainer(id, signal)) ?? {};
+  if (state === undefined) return vanished;
+  const failed = (reason: string): HealthVerdict => ({ kind: 'failed', reason, ownFault: true, wasRunningAtFirst });
+  if (isAlive(state.status)) return failed(`its work was not done within ${formatDuration(limitMs)}`);
+  return state.exitCode === 0 ? { kind: 'passed' } : failed(`its work ended with code ${state.exitCode}`);
+};
+
+/**
+ * Used without a health timeout. A database migration needs many minutes; a job without progress must not block for a
+ * day.
+ */
+const maxWorkMs = 1_800_000;
 
 /** The verdict after an abort. */
-export const calledOff = { kind: 'failed', reason: 'its health check was cancelled', ownFault: false } as const;
+const calledOff = { kind: 'failed', reason: 'its health check was cancelled', ownFault: false } as const;
 
 /**
  * The verdict on a removed container with `--rm`. The engine keeps neither its exit code nor its log, and without
@@ -120,13 +195,13 @@ export const endedAndGone = {
 } as const;
 
 /** Runs the container's HEALTHCHECK at its interval, beginning at once, for engines that do not run it themselves. */
-function createHealthcheckRuns({ engine, clock }: Outside, { id, settings }: Container): () => Promise<void> {
+function createHealthcheckRuns({ engine, clock }: Outside, { id, settings }: Container) {
   const intervalMs = (settings.Config.Healthcheck?.Interval || defaultIntervalNs) / 1e6;
   let dueMs = clock.monotonicMs();
-  return async () => {
+  return async (signal: AbortSignal) => {
     if (clock.monotonicMs() < dueMs) return;
     dueMs = clock.monotonicMs() + intervalMs;
-    await engine.probeHealth(id);
+    await engine.probeHealth(id, signal);
   };
 }
 

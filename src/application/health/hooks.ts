@@ -6,6 +6,7 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import type { HookAnswer } from '../../domain/transaction/memory.ts';
+import { endsSoon } from './health.ts';
 
 /**
  * Runs the container's hook inside it and logs the output. Without a hook the result is `passed`. The command line is
@@ -75,7 +76,7 @@ export async function tellAfterUpdate(
     message: `The ${titleOf('postUpdate', { name })} ${why}`,
   });
   let hookSignal: AbortSignal | undefined;
-  const soon = endsSoon(outside);
+  const soon = endsSoon(outside, lastWaitMs);
   try {
     const container = await outside.engine.inspectContainer(id);
     if (container === undefined) return { kind: 'noop' };
@@ -89,19 +90,6 @@ export async function tellAfterUpdate(
   } finally {
     soon.stop();
   }
-}
-
-/** Aborts a while after the process is asked to end, in which a short hook ends by itself. */
-function endsSoon({ ending, clock }: Outside): { readonly signal: AbortSignal; readonly stop: () => void } {
-  const [soon, over] = [new AbortController(), new AbortController()];
-  const begin = () =>
-    void clock.sleep(lastWaitMs, over.signal).then(
-      () => soon.abort(),
-      () => undefined,
-    );
-  if (ending?.aborted) begin();
-  else ending?.addEventListener('abort', begin, { signal: over.signal });
-  return { signal: soon.signal, stop: () => over.abort() };
 }
 
 /** `docker stop` kills a process after 10 s, and a health check before may have taken 4 of them. */

@@ -24,32 +24,30 @@ export async function whyNotAskable(
   return route.kind === 'none' ? route : undefined;
 }
 
-/** Asks once, for `timeoutMs` at most. */
+/** Asks once, for `timeoutMs` at most. Throws the signal's reason after an abort. */
 export async function askProbe(
   outside: Outside,
   probe: HealthProbe,
   container: Container,
-  timeoutMs: number,
+  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<ProbeFailure> {
   switch (probe.kind) {
     case 'none':
       return undefined;
     case 'exec': {
       const order = { command: ['sh', '-c', probe.command], environment: [], user: undefined };
-      const outcome = await outside.engine.runCommand(container.id, {
-        ...order,
-        timeoutMs: Math.min(timeoutMs, maxExecMs),
-      });
+      const limited = { ...order, timeoutMs: Math.min(timeoutMs, maxExecMs) };
+      const outcome = await outside.engine.runCommand(container.id, limited, signal);
       return whyNotEnded(outcome, container);
     }
     case 'http':
     case 'tcp': {
-      const { holder, route } = await findRoute(outside, container);
+      const { holder, route } = await findRoute(outside, container, signal);
       const address = addressOf(holder, route);
       if (address === undefined) return 'it has no address';
       const question = { address, port: probe.port, timeoutMs: Math.min(timeoutMs, maxAskMs) };
       return whyNotAnswered(
-        await outside.prober.probe(probe.kind === 'tcp' ? question : { ...question, path: probe.path }),
+        await outside.prober.probe(probe.kind === 'tcp' ? question : { ...question, path: probe.path }, signal),
       );
     }
   }

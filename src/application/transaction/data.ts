@@ -40,6 +40,7 @@ import {
 import { formatDuration } from '../../domain/text/duration.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
+import { endsSoon } from '../health/health.ts';
 import { nothingPrepared, type Performed, type StepContext } from './create-successor.ts';
 import { untag, type OpenTransaction } from './open-transaction.ts';
 
@@ -312,25 +313,17 @@ async function runHelper(
   id: string,
   { limitMs = Infinity, isRead = false, totalBytes = 0 }: HelperWait,
 ): Promise<HelperRun> {
-  const { engine, clock, ending } = outside;
+  const { engine, clock } = outside;
   const started = await engine.startContainer(id);
   if (isFailure(started)) return started;
-  const over = new AbortController();
-  let isLeft = false;
-  const leave = async () => {
-    await clock.sleep(lastWaitMs, over.signal).catch(() => undefined);
-    isLeft = !over.signal.aborted;
-    over.abort();
-  };
-  if (ending?.aborted) void leave();
-  else ending?.addEventListener('abort', () => void leave(), { signal: over.signal });
+  const soon = endsSoon(outside, lastWaitMs);
   const untilMs = clock.monotonicMs() + limitMs;
   const isTold = totalBytes > 0 && onCopied !== undefined;
   try {
     for (;;) {
       const waitMs = Math.min(isTold ? tellEveryMs : maxWaitMs, untilMs - clock.monotonicMs());
       if (waitMs <= 0) return { kind: 'late' };
-      await engine.waitUntilStopped(id, waitMs, over.signal);
+      await engine.waitUntilStopped(id, waitMs, soon.signal);
       const container = await engine.inspectContainer(id);
       if (container === undefined) return { kind: 'unknown', message: 'someone removed the helper' };
       if (isAlive(container.state.status)) {
@@ -345,10 +338,10 @@ async function runHelper(
       return { kind: 'ended', exitCode, log };
     }
   } catch (error) {
-    if (isLeft) return { kind: 'left' };
+    if (soon.signal.aborted) return { kind: 'left' };
     throw error;
   } finally {
-    over.abort();
+    soon.stop();
   }
 }
 

@@ -22,9 +22,7 @@ import {
   endedAndGone,
   passHealthCheck,
   vanished,
-  calledOff,
   type HealthVerdict,
-  type HealthOptions,
 } from '../health/health.ts';
 import { askBeforeUpdate, tellAfterUpdate } from '../health/hooks.ts';
 import { removeMark, servesForMs, setMark } from './open-transaction.ts';
@@ -41,14 +39,12 @@ import type { PreparedMember } from './prepare.ts';
 import { differences, leftOutFields, parseLink } from '../../domain/container/recipe/container-recipe.ts';
 import { getsFreshVolumes } from '../../domain/plan/replacement.ts';
 import { withAutoRemove } from '../../domain/transaction/journal.ts';
-import { isAlive, type Container, type Network, type Endpoint } from '../../domain/container/container.ts';
+import { type Container, type Network, type Endpoint } from '../../domain/container/container.ts';
 import { isFailure, type CallOutcome } from '../../domain/outside/engine.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { firstToEnd, outcomeOfEnd } from './facts.ts';
 import { networkOfEndpoint, withoutAssigned, defaultBridge } from '../../domain/container/recipe/networks.ts';
 import { quoted } from '../../domain/text/printable.ts';
-import { formatDuration } from '../../domain/text/duration.ts';
-import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 
 /** Performs a step. Never throws. No answer from the engine gives `unknown`; a bug gives `refused` and is logged. */
 export async function perform(context: StepContext, step: Step): Promise<Performed> {
@@ -372,14 +368,6 @@ async function passHealthChecks(
   const runningAtFirst = new Set<string>();
   let failure: { readonly id: string; readonly verdict: FailedHealth } | undefined;
   let isLeft = false;
-  const leave = async () => {
-    await outside.clock.sleep(lastWaitMs, callOff.signal).catch(() => undefined);
-    isLeft = !callOff.signal.aborted;
-    callOff.abort();
-  };
-  const { ending } = outside;
-  if (ending?.aborted) void leave();
-  else ending?.addEventListener('abort', () => void leave(), { signal: callOff.signal });
   await Promise.all(
     ids.map(async (id) => {
       const member = memberOf(id, transaction);
@@ -388,17 +376,21 @@ async function passHealthChecks(
         outside.log.warn('An update does not wait for a HEALTHCHECK: the container was unhealthy before', {
           container: member.name,
         });
-      const pass = member?.desiredEndState === 'completed' ? passCompletion : passHealthCheck;
-      const verdict = await pass(outside, settings, id, {
+      const verdict = await passHealthCheck(outside, settings, id, {
         restartsBefore: 0,
         ignoresHealthcheck,
         mayEnd: member?.desiredEndState === 'started',
+        mustEnd: member?.desiredEndState === 'completed',
         signal: callOff.signal,
         onPassed: (container) => {
           const untilMs = outside.clock.monotonicMs() + servesForMs;
           if (ids.length === 1) transaction.readBefore.set(id, { container, untilMs });
         },
       });
+      if (verdict.kind === 'left') {
+        isLeft = true;
+        return;
+      }
       if (verdict.kind === 'passed' || verdict.wasRunningAtFirst) runningAtFirst.add(id);
       if (verdict.kind !== 'failed' || isLeft) return;
       failure ??= { id, verdict };
@@ -416,9 +408,6 @@ async function passHealthChecks(
   return await blame({ outside, transaction }, failure, runningAtFirst);
 }
 
-/** `docker stop` kills a process after 10 s, and the end of a run needs some of them. */
-const lastWaitMs = 4000;
-
 type FailedHealth = Extract<HealthVerdict, { readonly kind: 'failed' }>;
 
 async function blame(
@@ -434,34 +423,3 @@ async function blame(
   const { ownFault, reason, wasRunningAtFirst } = isEnded ? { ...endedAndGone, wasRunningAtFirst: false } : verdict;
   return outcomeOfEnd({ id, ownFault, reason }, wasRunningAtFirst);
 }
-
-/** The health check of a job that other containers wait for. It passes when the job has exited with code 0. */
-async function passCompletion(
-  outside: Outside,
-  settings: ServiceSettings,
-  id: string,
-  { signal }: HealthOptions = {},
-): Promise<HealthVerdict> {
-  const { engine } = outside;
-  const first = await engine.inspectContainer(id);
-  if (first === undefined) return vanished;
-  const limitMs = stopAndHealthPolicyOf(first, settings).healthTimeoutMs ?? maxWorkMs;
-  const wasRunningAtFirst = isAlive(first.state.status);
-  try {
-    await engine.waitUntilStopped(id, limitMs, signal);
-  } catch (error) {
-    if (signal?.aborted) return { ...calledOff, wasRunningAtFirst };
-    throw error;
-  }
-  const { state } = (await engine.inspectContainer(id)) ?? {};
-  if (state === undefined) return vanished;
-  const failed = (reason: string): HealthVerdict => ({ kind: 'failed', reason, ownFault: true, wasRunningAtFirst });
-  if (isAlive(state.status)) return failed(`its work was not done within ${formatDuration(limitMs)}`);
-  return state.exitCode === 0 ? { kind: 'passed' } : failed(`its work ended with code ${state.exitCode}`);
-}
-
-/**
- * Used without a health timeout. A database migration needs many minutes; a job without progress must not block for a
- * day.
- */
-const maxWorkMs = 1_800_000;

@@ -316,3 +316,34 @@ describe('a container with a kept copy of its data', () => {
     expect(await scene.sandbox.engine.listVolumes('upkeep.data.of')).toHaveLength(1);
   });
 });
+
+test('a return to a kept container is left 4 s after the process was asked to end, and says what is unproven', async () => {
+  const kept = { ...settings, keepOldMs: 3_600_000 };
+  const scene = createSandboxScene();
+  const { clock, registry, sandbox } = scene;
+  registry.store.publish('app:1', { version: '1' });
+  await sandbox.engine.pullImage({ reference: 'app:1' });
+  sandbox.control.runContainer('web', { Image: 'app:1', Labels: { 'upkeep.health-window': '10m' } });
+  registry.store.publish('app:1', { version: '2' });
+  await as(scene, (one) => one.update({ trigger: 'command', images: [], containers: [] }), [], kept);
+  const ending = new AbortController();
+  const { outside, connection } = scene.startProcess(sandbox.connect());
+  const application = createApplication({ ...outside, ending: ending.signal }, kept);
+  let askedAtMs = 0;
+  void clock.sleep(20_000).then(() => {
+    askedAtMs = clock.monotonicMs();
+    ending.abort();
+  });
+  const { containers } = await clock.run(() => application.rollBack(['web'], ending.signal));
+  expect(clock.monotonicMs() - askedAtMs).toBeLessThan(8000);
+  const reason = 'the old container is back; Upkeep was stopped before its health was proven';
+  expect(containers).toMatchObject([{ outcome: 'went_back', reason }]);
+  connection.crash();
+  expect(versions(scene)).toEqual({ web: '1' });
+  // The next run does not install the version that a person went back from.
+  const { containers: next } = await as(scene, (one) =>
+    one.update({ trigger: 'schedule', images: [], containers: [] }),
+  );
+  expect(next.map(({ outcome }) => outcome)).not.toContain('updated');
+  expect(versions(scene)).toEqual({ web: '1' });
+});

@@ -258,13 +258,16 @@ async function goBack(
     newImageId: to,
     oldDigest: '',
     newDigest: '',
-    ...(fault === undefined
-      ? { outcome: 'updated', reason: 'back to the kept container from before its last update' }
+    ...(fault === undefined || fault === backUnproven
+      ? { outcome: 'updated', reason: fault ?? 'back to the kept container from before its last update' }
       : { outcome: 'failed', reason: fault }),
   };
   announceEnd(outside, runId, outcome);
   return outcome;
 }
+
+/** Told in place of a failure: the container runs, and nothing is left to the next start. */
+const backUnproven = 'the old container is back; Upkeep was stopped before its health was proven';
 
 type Reopening = Pick<Return, 'journal' | 'data'> & { readonly onPhase: (phase: UpdatePhase) => void };
 
@@ -304,6 +307,7 @@ async function reopen(
   const verdict = await passHealthCheck(outside, settings, oldId, {
     ignoresHealthcheck: journal.wasUnhealthy === true,
   });
+  if (verdict.kind === 'left') return backUnproven;
   return verdict.kind === 'passed' ? undefined : `the old container is back, but ${verdict.reason}`;
 }
 

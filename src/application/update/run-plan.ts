@@ -253,9 +253,10 @@ async function restart(
   const base = { name, image: made.Config.Image, oldImageId: imageId, newImageId: imageId, ...digests };
   const why = `restarted after the update of ${quoted(cause)}`;
   try {
-    const { fault, outage } = await restartAndProve(outside, settings, container);
+    const { fault, isUnproven, outage } = await restartAndProve(outside, settings, container);
+    const reason = isUnproven ? `${why}; Upkeep was stopped before its health was proven` : why;
     return fault === undefined
-      ? { ...base, outcome: 'restarted', reason: why, ...outage }
+      ? { ...base, outcome: 'restarted', reason, ...outage }
       : { ...base, outcome: 'failed', reason: `${why}: ${fault}`, ...outage };
   } catch (error) {
     return { ...base, outcome: 'failed', reason: `${why}: ${describeError(error)}` };
@@ -263,8 +264,10 @@ async function restart(
 }
 
 type Restarted = {
-  /** The reason of a failure. Undefined when the container runs and is healthy. */
+  /** The reason of a failure. Undefined when the container runs and is healthy, or `isUnproven`. */
   readonly fault: string | undefined;
+  /** It runs, and this process ends before its health is proven. */
+  readonly isUnproven?: boolean;
   readonly outage: ReturnType<typeof downtimeOf>;
 };
 
@@ -287,6 +290,7 @@ async function restartAndProve(outside: Outside, settings: ServiceSettings, cont
   const endedAt = finishedAt === before.finishedAt ? undefined : finishedAt;
   const hasStarted = startedAt !== before.startedAt && isAlive(before.status);
   const outage = hasStarted ? downtimeOf({ stopSentAtMs: stopTimes.sentAtMs(id), endedAt, startedAt }) : {};
+  if (verdict.kind === 'left') return { fault: undefined, isUnproven: true, outage };
   if (verdict.kind === 'passed') return { fault: undefined, outage };
   return { fault: message === '' ? verdict.reason : `${message}; ${verdict.reason}`, outage };
 }

@@ -89,11 +89,9 @@ export function createUnitKeeper(
     const container = await find(record);
     if (container === undefined) return failed('its unit has started it, and it is gone', true);
     if (container.imageId !== newImageId) return failed('its unit has started another image');
-    const { ending } = outside;
-    const health = { ignoresHealthcheck: wasUnhealthy, ...(ending && { signal: ending }) };
     try {
-      const verdict = await passHealthCheck(outside, settings, container.id, health);
-      if (verdict.kind === 'failed' && ending?.aborted) return { kind: 'left' };
+      const verdict = await passHealthCheck(outside, settings, container.id, { ignoresHealthcheck: wasUnhealthy });
+      if (verdict.kind === 'left') return verdict;
       if (verdict.kind === 'failed') return failed(verdict.reason, verdict.ownFault);
     } catch (error) {
       if ((await find(record))?.id === container.id) throw error;
@@ -116,7 +114,7 @@ export function createUnitKeeper(
     }
   }
 
-  /** Brings the old version back. Returns why it is not back; undefined when it runs. */
+  /** Brings the old version back. Returns why it is not back; undefined when it runs, `unproven` when this process ends. */
   async function goBack(record: UnitRecord, by: Units): Promise<string | undefined> {
     const { id, file, reference, formerReference = reference, oldImageId, edit, unit } = record;
     try {
@@ -130,24 +128,30 @@ export function createUnitKeeper(
       let why = 'its unit does not run it';
       // A restart of before may still be under way, and have taken the new image already.
       for (let tries = 0; tries < maxRestarts; tries += 1) {
-        if (await runsOld(record, by).catch(() => false)) return undefined;
+        const state = await stateOfOld(record, by).catch(() => 'not' as const);
+        if (state !== 'not') return state === 'left' ? unproven : undefined;
         const restarted = await by.restart(unit);
         if (isFailure(restarted)) why = `its unit does not start: ${restarted.message}`;
       }
-      return (await runsOld(record, by)) ? undefined : why;
+      const state = await stateOfOld(record, by);
+      if (state === 'left') return unproven;
+      return state === 'runs' ? undefined : why;
     } catch (error) {
       return describeError(error);
     }
   }
 
-  async function runsOld(record: UnitRecord, by: Units): Promise<boolean> {
+  /** `left`: it runs, and this process ends before it is proven. */
+  async function stateOfOld(record: UnitRecord, by: Units): Promise<'runs' | 'not' | 'left'> {
     const { oldImageId, unit } = record;
+    const isActive = async () => (await by.activeState(unit)) === 'active';
     const found = await find(record);
-    if (found?.imageId !== oldImageId || !isAlive(found.state.status) || (await by.activeState(unit)) !== 'active')
-      return false;
+    if (found?.imageId !== oldImageId || !isAlive(found.state.status) || !(await isActive())) return 'not';
+    if (outside.ending?.aborted) return 'left';
     // It has to stay up, as long as a new version.
     const verdict = await passHealthCheck(outside, settings, found.id, { ignoresHealthcheck: true });
-    return verdict.kind === 'passed' && (await by.activeState(unit)) === 'active';
+    if (verdict.kind === 'left') return 'left';
+    return verdict.kind === 'passed' && (await isActive()) ? 'runs' : 'not';
   }
 
   /** The mark goes first: without its record nobody would look for it. */
@@ -219,15 +223,17 @@ export function createUnitKeeper(
       return { ...base, newContainerId, image: reference, outcome: 'updated', reason, ...outage(proof.container) };
     }
     enter('rolling back');
+    const failure = { name, oldImageId, failedImageId: newImageId };
     const stuck = await goBack(record, units);
     if (stuck !== undefined) {
+      if (stuck === unproven && proof.isOwn) await rememberFailures(world, [failure]);
       const reason = `${proof.reason}; the old version is not back yet: ${stuck}; ${triesAgain}`;
       return { ...base, outcome: 'failed', reason, isUnfinished: true };
     }
     await finish(record);
     const now = await find(record).catch(() => undefined);
     if (now?.id === oldId) return untouched('failed', proof.reason);
-    if (proof.isOwn) await rememberFailures(world, [{ name, oldImageId, failedImageId: newImageId }]);
+    if (proof.isOwn) await rememberFailures(world, [failure]);
     const rolledBack = { ...base, outcome: 'rolled_back', reason: proof.reason, ...outage(now) } as const;
     return proof.isOwn ? { ...rolledBack, isTakenBack: true } : rolledBack;
   }
@@ -251,9 +257,11 @@ export function createUnitKeeper(
         return ended('finished', 'its unit runs the new version');
       }
       const stuck = await goBack(record, units);
-      if (stuck !== undefined) return ended('failed', `${proof.reason}; the old version is not back: ${stuck}`);
       const { container: name, oldImageId, newImageId: failedImageId } = record;
-      if (proof.isOwn) await rememberFailures(outside, [{ name, oldImageId, failedImageId }]);
+      if (proof.isOwn && (stuck === undefined || stuck === unproven))
+        await rememberFailures(outside, [{ name, oldImageId, failedImageId }]);
+      if (stuck === unproven) return pending(`${proof.reason}; ${unproven}`);
+      if (stuck !== undefined) return ended('failed', `${proof.reason}; the old version is not back: ${stuck}`);
       await finish(record);
       return ended('undone', proof.reason);
     }
@@ -263,6 +271,7 @@ export function createUnitKeeper(
       return ended('finished', 'somebody has given it another version meanwhile');
     }
     const stuck = await goBack(record, units);
+    if (stuck === unproven) return pending(unproven);
     if (stuck !== undefined) return ended('failed', `the old version is not back: ${stuck}`);
     await finish(record);
     return ended('undone', 'Upkeep ended before its unit had started the new version');
@@ -326,6 +335,8 @@ const maxRestarts = 2;
 const maxLooks = 10;
 
 const betweenLooksMs = 200;
+
+const unproven = 'Upkeep was stopped before its health was proven';
 
 const triesAgain = 'the next run or start of Upkeep tries again';
 

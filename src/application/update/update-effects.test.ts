@@ -319,3 +319,25 @@ test('what crashes over and over is replaced, also when it crashes at a bad mome
   expect((await inspect(scene, 'web')).id).not.toBe(old);
   expect(await scene.sandbox.engine.listContainers()).toHaveLength(1);
 });
+
+test('a dependent that was restarted is left 4 s after the process was asked to end, and its reason says so', async () => {
+  const scene = createSandboxScene();
+  const { clock } = scene;
+  await stale(scene, 'web', compose('web'));
+  const { Labels } = compose('app', 'web:service_started:true');
+  await fresh(scene, 'app', { Labels: { ...Labels, 'upkeep.health-window': '10m' } });
+  const ending = new AbortController();
+  const { outside } = scene.startProcess();
+  const settings = { ...defaultSettings, healthWindowMs: 1000 };
+  const application = createApplication({ ...outside, ending: ending.signal }, settings);
+  let askedAtMs = 0;
+  void clock.sleep(60_000).then(() => {
+    askedAtMs = clock.monotonicMs();
+    ending.abort();
+  });
+  const session = await application.update({ trigger: 'command', images: [], containers: [] }, ending.signal);
+  expect(clock.monotonicMs() - askedAtMs).toBeLessThan(8000);
+  expect(outcomes(session)).toEqual({ web: 'updated', app: 'restarted' });
+  const reason = 'restarted after the update of "web"; Upkeep was stopped before its health was proven';
+  expect(reasonFor(session, 'app')).toBe(reason);
+});

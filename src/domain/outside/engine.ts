@@ -192,7 +192,7 @@ export type EngineWriter = {
    */
   readonly restartContainer: (id: string, options: StopOptions) => Promise<CallOutcome>;
   /** Runs the HEALTHCHECK once, on an engine that does not schedule it. The next inspection shows the result. */
-  readonly probeHealth: (id: string) => Promise<void>;
+  readonly probeHealth: (id: string, signal?: AbortSignal) => Promise<void>;
   /** Resolves to true when the container has stopped, to false if `timeoutMs` has passed first. */
   readonly waitUntilStopped: (id: string, timeoutMs: number, signal?: AbortSignal) => Promise<boolean>;
   /** Kills the container if needed. Its volumes always stay. `noop` if it does not exist. */

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { connectedEngine } from '../../../../test/support/engine/connected-engine.ts';
 import { refuse, type Answer } from '../../../../test/support/engine/scripted-engine.ts';
 
@@ -28,6 +28,15 @@ describe('probeHealth()', () => {
   ])('leaves %i to the next look at the container', async (status, message) => {
     const { engine } = await connectedEngine({ version: podman, script: { [path]: refusing(status, message) } });
     await expect(engine.probeHealth('id')).resolves.toBeUndefined();
+  });
+
+  test('ends with the signal while the health check still runs', async () => {
+    const { engine, server } = await connectedEngine({ version: podman, script: { [path]: () => undefined } });
+    const stop = new AbortController();
+    const probing = engine.probeHealth('id', stop.signal);
+    await vi.waitFor(() => expect(server.requests).toHaveLength(1));
+    stop.abort();
+    await expect(probing).rejects.toBe(stop.signal.reason);
   });
 
   test('throws what else is refused', async () => {

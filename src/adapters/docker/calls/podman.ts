@@ -370,11 +370,11 @@ export async function withHealth(
  * Makes Podman run a health check and record the result, as its systemd timer would. Does nothing on an engine that
  * runs the checks itself. https://docs.podman.io/en/v4.3/_static/api.html
  */
-export async function probeHealth(client: Client, id: string): Promise<void> {
-  if (capabilitiesOf(await client.version()).healthProbes) return;
+export async function probeHealth(client: Client, id: string, signal?: AbortSignal): Promise<void> {
+  if (capabilitiesOf(await client.version(signal)).healthProbes) return;
   const path = `/libpod/containers/${pathSegment(id)}/healthcheck`;
   const timeLimit = { for: 'whole', ms: client.deadlines.changeMs } as const;
-  const reply = await client.send({ method: 'GET', path, socket: 'own', timeLimit });
+  const reply = await client.send({ method: 'GET', path, socket: 'own', timeLimit, ...(signal && { signal }) });
   if (reply.kind === 'ok') await readAnswer(reply.body);
   // 409: the container does not run, which the next inspection shows.
   else if (reply.status !== 409 && !isNotFound(reply)) throw refusal('run a health check', reply);
