@@ -15,7 +15,7 @@ export async function openNotifications(
   surroundings: ProcessContext,
   signal: AbortSignal,
 ) {
-  const { clock, log } = surroundings;
+  const { clock, log, ending } = surroundings;
   const opened = await openTargets(settings, surroundings);
   const { targets, homeAssistants, problems, warnings, composer, contextFor } = opened;
   for (const problem of problems) log.error(problem);
@@ -36,6 +36,7 @@ export async function openNotifications(
     log,
     newId: () => crypto.randomUUID(),
     chance: Math.random,
+    ...(ending && { ending }),
     dataOfRun: runEventData,
   });
   const closeHomeAssistants = await showInHomeAssistant(homeAssistants, {

@@ -55,13 +55,10 @@ export async function runCommand(configuration: Command, program: Program): Prom
   try {
     if (settings.run.healthCheck && process.pid === 1) throw await healthCheckInPlace();
     if (!settings.run.healthCheck && settings.run.finishUpdate === undefined) await makeTokens(settings.http);
-    const service = await (command === 'demo'
-      ? openDemo(surroundings)
-      : openService(command, settings, {
-          ...surroundings,
-          // A helper goes on after its start, so it leaves nothing.
-          ...(settings.run.finishUpdate === undefined && { ending: interrupt.ending }),
-        }));
+    // A helper goes on after its start, so it leaves nothing.
+    const isHurried = settings.run.finishUpdate === undefined;
+    const hurried = { ...surroundings, ...(isHurried && { ending: interrupt.ending }) };
+    const service = await (command === 'demo' ? openDemo(surroundings) : openService(command, settings, hurried));
     const { application } = service;
     const isHelper = settings.run.healthCheck || settings.run.finishUpdate !== undefined;
     const sockets = isService && !isHelper ? await watchSockets(service, surroundings) : undefined;
@@ -77,7 +74,7 @@ export async function runCommand(configuration: Command, program: Program): Prom
     }
     application.subscribe(interrupt.underWay.onEvent);
     const notifications = isNotified(settings) ? await import('./notifications.ts') : undefined;
-    const sender = await notifications?.openNotifications(service, settings, surroundings, signal);
+    const sender = await notifications?.openNotifications(service, settings, hurried, signal);
     if (sender !== undefined) application.subscribe(await handlingOf(sender, application));
     const http = command === 'demo' ? await demoApi(settings.http) : settings.http;
     // Log lines would break the live table of the demo.

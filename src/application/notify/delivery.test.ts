@@ -108,6 +108,18 @@ describe('the delivery', () => {
     await next.close();
   });
 
+  test('an end waits for three seconds when the process was asked to end, which may have waited before', async () => {
+    const clock = createFakeClock();
+    const ending = new AbortController();
+    const targets = [createTestTarget('a', () => new Promise<SendOutcome>(() => undefined))];
+    const delivery = await open({ clock, targets, ending: ending.signal });
+    delivery.put({ target: 'a', message: message('1', clock) });
+    ending.abort();
+    const beganMs = clock.monotonicMs();
+    await clock.run(() => delivery.close());
+    expect(clock.monotonicMs() - beganMs).toBe(3000);
+  });
+
   test('an end sends what was to wait for its delay, and without a file also what was held', async () => {
     const clock = createFakeClock();
     const target = createTestTarget('a');

@@ -16,7 +16,7 @@ import {
   type OutboxBounds,
   type OutboxStore,
 } from '../../domain/notification/outbox.ts';
-import type { Clock, Log } from '../../domain/outside/outside.ts';
+import type { Clock, Log, Outside } from '../../domain/outside/outside.ts';
 import { describeError } from '../../domain/text/errors.ts';
 
 /** Queues messages for targets, sends them one after another, and keeps them until they have arrived. */
@@ -27,7 +27,7 @@ export type Delivery = {
   readonly foundAtMs: (key: string) => number | undefined;
   readonly noteFound: (keys: readonly string[]) => void;
   readonly status: () => readonly TargetStatus[];
-  /** Sends messages for up to 4.5 s. The rest stays in the file, if there is one. */
+  /** Sends messages for up to 4.5 s, 3 s when the process is asked to end. The rest stays in the file, if there is one. */
   readonly close: () => Promise<void>;
 };
 
@@ -40,10 +40,13 @@ export type MessageToQueue = {
 };
 
 export type DeliveryParts = StoredOutboxParts &
-  Pick<SenderParts, 'retryMs' | 'clock' | 'log' | 'chance'> & { readonly targets: readonly Target[] };
+  Pick<SenderParts, 'retryMs' | 'clock' | 'log' | 'chance'> & { readonly targets: readonly Target[] } & Pick<
+    Outside,
+    'ending'
+  >;
 
 export async function openDelivery(parts: DeliveryParts): Promise<Delivery> {
-  const { targets, clock, log } = parts;
+  const { targets, clock, log, ending } = parts;
   const outbox = await openOutbox(parts);
   const counts = createDeliveryCounts();
   dropUnknownTargets();
@@ -93,7 +96,7 @@ export async function openDelivery(parts: DeliveryParts): Promise<Delivery> {
     async close() {
       const isDone = new AbortController();
       const all = [...senders.values()];
-      const late = clock.sleep(drainMs, isDone.signal).then(
+      const late = clock.sleep(ending?.aborted ? hurriedDrainMs : drainMs, isDone.signal).then(
         () => all.forEach((sender) => sender.stop()),
         () => undefined,
       );
@@ -115,6 +118,9 @@ export async function openDelivery(parts: DeliveryParts): Promise<Delivery> {
 
 /** Together with the other steps at the end of notifications, at most 5 s. */
 const drainMs = 4500;
+
+/** `docker stop` kills a process after 10 s, and a health check before may have taken 4 of them. */
+const hurriedDrainMs = 3000;
 
 type SenderParts = {
   readonly target: Target;

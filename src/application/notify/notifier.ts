@@ -41,7 +41,7 @@ type Notifications = Pick<Notifier, 'handleEvent' | 'started' | 'failed'> & {
 
 type NotificationParts = Pick<Outside, 'clock' | 'log' | 'newId'> &
   Pick<NotifierParts, 'targets' | 'settings' | 'composer' | 'dataOfRun'> &
-  Pick<DeliveryParts, 'store' | 'chance'> & { readonly engine: Pick<Outside['engine'], 'inspectImage'> };
+  Pick<DeliveryParts, 'store' | 'chance' | 'ending'> & { readonly engine: Pick<Outside['engine'], 'inspectImage'> };
 
 /** Makes messages from events, and sends them. */
 export async function openNotifications(parts: NotificationParts): Promise<Notifications> {
