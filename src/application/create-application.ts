@@ -104,7 +104,7 @@ export function createApplication(
   const background = follow.isService === true ? { repairs: repairsAside, onEnd: tellRepaired } : undefined;
   const recoverServices = createServiceRecovery(outside, settings, background);
   const composeKeeper = createComposeKeeper(outside, memory.composeRecords);
-  const unitKeeper = createUnitKeeper(outside, settings, memory.unitRecords);
+  const unitKeeper = createUnitKeeper(outside, settings, memory.unitRecords, background);
   const whyHeldNow = createFinalHoldCheck({ store: decisionStore, holdBack, clock });
   const update = createUpdate({
     outside,
@@ -300,7 +300,7 @@ export function createApplication(
     try {
       const recovery = { onListed: warnAboutUpdaters, onRepair: repairs.begin, background, ...order };
       const report = await usability.noting(() => naming(() => recoverWithHelper(outside, settings, signal, recovery)));
-      const others = [...(await recoverServices(signal)), ...(await unitKeeper.settle())];
+      const others = [...(await recoverServices(signal)), ...(await unitKeeper.settle(signal))];
       const transactions = [...report.transactions, ...others];
       await composeKeeper.settle();
       const isWhole = !signal?.aborted && report.awaitsHelper !== true;

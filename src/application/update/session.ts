@@ -131,7 +131,7 @@ export function createListRepaired(parts: RepairParts): ListRepaired {
   }
 
   return async (signal) => {
-    report(news.of([...(await recoverServices(signal)), ...(await unitKeeper.settle())]));
+    report(news.of([...(await recoverServices(signal)), ...(await unitKeeper.settle(signal))]));
     const listing = await listAll(outside, signal);
     if (signal?.aborted) return listing;
     if (!hasRemains(listing)) {

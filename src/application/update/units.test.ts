@@ -3,6 +3,7 @@ import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { openUnitRecords, type UnitRecord } from '../../domain/container/quadlet.ts';
 import type { SharedRecords, Units } from '../../domain/outside/outside.ts';
+import type { RecoveredTransaction } from '../../domain/run/event.ts';
 import { failedVersionsOf } from '../../domain/check/known-versions.ts';
 import { defaultSettings } from '../../domain/settings/effective-settings.ts';
 import { createApplication } from '../create-application.ts';
@@ -74,5 +75,42 @@ describe('the repair of a unit', () => {
     const { transactions: repaired } = await clock.run(() => next.recover());
     expect(repaired).toMatchObject([{ result: 'next' in given || 'runs' in given ? 'undone' : 'finished' }]);
     expect(openUnitRecords(records)).toEqual([]);
+  });
+
+  test.each([
+    ['the new version proves itself', {}, 'finished'],
+    ['the old version goes back', { runs: '1' }, 'undone'],
+  ] as const)('holds up no update of others while %s, and is told at its end', async (_, given, result) => {
+    const { scene, records, unitRecords, units } = await setScene(given);
+    const { clock } = scene;
+    const { outside } = scene.startProcess();
+    const application = createApplication({ ...outside, units }, settings, { unitRecords }, { isService: true });
+    const told: RecoveredTransaction[] = [];
+    application.subscribe((event) => {
+      if (event.kind === 'earlier_updates_settled') told.push(...event.transactions);
+    });
+    const update = (name: string) => application.update({ trigger: 'http', images: [], containers: [name] });
+    const beganMs = clock.monotonicMs();
+    expect((await update('other')).containers).toMatchObject([{ name: 'other', outcome: 'updated' }]);
+    expect(clock.monotonicMs() - beganMs).toBeLessThan(60_000);
+    // Neither another run nor another recovery begins the same repair again.
+    expect(await application.recover()).toEqual({ transactions: [] });
+    expect(openUnitRecords(records)).toHaveLength(1);
+    await clock.sleep(700_000);
+    expect(openUnitRecords(records)).toEqual([]);
+    expect(told).toMatchObject([{ containers: ['web'], result }]);
+    await application.close();
+  });
+
+  test('in the background is left to the next start when the service closes', async () => {
+    const { scene, records, unitRecords, units } = await setScene();
+    const { clock } = scene;
+    const { outside } = scene.startProcess();
+    const application = createApplication({ ...outside, units }, settings, { unitRecords }, { isService: true });
+    expect(await application.recover()).toMatchObject({ transactions: [{ containers: ['web'], isUnderWay: true }] });
+    const beganMs = clock.monotonicMs();
+    await application.close();
+    expect(clock.monotonicMs() - beganMs).toBe(4000);
+    expect(openUnitRecords(records)).toHaveLength(1);
   });
 });

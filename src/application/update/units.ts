@@ -17,6 +17,7 @@ import { requirePermissions } from '../engine/permissions.ts';
 import { passHealthCheck, stopAndHealthPolicyOf } from '../health/health.ts';
 import { askBeforeUpdate, tellAfterUpdate } from '../health/hooks.ts';
 import { titleOfProbe, whyNotAskable } from '../health/probe.ts';
+import type { RecoveryOrder } from '../recovery/recover.ts';
 import { fetchImage, foreignPlatform, stillHeld, type WhileAwaitingHealth } from '../transaction/create-successor.ts';
 import { createStopTimes, untag } from '../transaction/open-transaction.ts';
 import {
@@ -35,8 +36,11 @@ import { createPhaseWatch, type RunTransaction, type TransactionRun } from '../t
 export type UnitKeeper = {
   /** The same transactions; that of a container of a unit is an update of the tag and a restart of the unit. */
   readonly restarting: (perform: RunTransaction) => RunTransaction;
-  /** Finishes or takes back what an earlier process has left. The caller holds the update lock. */
-  readonly settle: () => Promise<readonly RecoveredTransaction[]>;
+  /**
+   * Finishes or takes back what an earlier process has left. The caller holds the update lock. With `background`, a repair
+   * that waits for its unit goes on there, so that other updates need not wait for it.
+   */
+  readonly settle: (signal?: AbortSignal) => Promise<readonly RecoveredTransaction[]>;
 };
 
 /**
@@ -48,6 +52,7 @@ export function createUnitKeeper(
   outside: Outside,
   settings: ServiceSettings,
   records: SharedRecords<UnitRecord> | undefined,
+  background?: RecoveryOrder['background'],
 ): UnitKeeper {
   const { engine, clock, instance, units } = outside;
 
@@ -79,18 +84,18 @@ export function createUnitKeeper(
       return { kind: 'failed', reason: `its unit did not start: ${restarted.message}`, isOwn: isTried };
     }
     by.enter('checking health');
-    return by.whileUnproven(() => prove(record, by.units));
+    return by.whileUnproven(() => prove(outside, record, by.units));
   }
 
   /** Whether the new version runs, is healthy, and is what the unit runs. */
-  async function prove(record: UnitRecord, by: Units): Promise<Proof> {
+  async function prove(world: Outside, record: UnitRecord, by: Units): Promise<Proof> {
     const { newImageId, wasUnhealthy = false, unit } = record;
     const failed = (reason: string, isOwn = false): Proof => ({ kind: 'failed', reason, isOwn });
     const container = await find(record);
     if (container === undefined) return failed('its unit has started it, and it is gone', true);
     if (container.imageId !== newImageId) return failed('its unit has started another image');
     try {
-      const verdict = await passHealthCheck(outside, settings, container.id, { ignoresHealthcheck: wasUnhealthy });
+      const verdict = await passHealthCheck(world, settings, container.id, { ignoresHealthcheck: wasUnhealthy });
       if (verdict.kind === 'left') return verdict;
       if (verdict.kind === 'failed') return failed(verdict.reason, verdict.ownFault);
     } catch (error) {
@@ -115,7 +120,7 @@ export function createUnitKeeper(
   }
 
   /** Brings the old version back. Returns why it is not back; undefined when it runs, `unproven` when this process ends. */
-  async function goBack(record: UnitRecord, by: Units): Promise<string | undefined> {
+  async function goBack(world: Outside, record: UnitRecord, by: Units): Promise<string | undefined> {
     const { id, file, reference, formerReference = reference, oldImageId, edit, unit } = record;
     try {
       if (edit !== undefined) {
@@ -128,12 +133,12 @@ export function createUnitKeeper(
       let why = 'its unit does not run it';
       // A restart of before may still be under way, and have taken the new image already.
       for (let tries = 0; tries < maxRestarts; tries += 1) {
-        const state = await stateOfOld(record, by).catch(() => 'not' as const);
+        const state = await stateOfOld(world, record, by).catch(() => 'not' as const);
         if (state !== 'not') return state === 'left' ? unproven : undefined;
         const restarted = await by.restart(unit);
         if (isFailure(restarted)) why = `its unit does not start: ${restarted.message}`;
       }
-      const state = await stateOfOld(record, by);
+      const state = await stateOfOld(world, record, by);
       if (state === 'left') return unproven;
       return state === 'runs' ? undefined : why;
     } catch (error) {
@@ -142,14 +147,14 @@ export function createUnitKeeper(
   }
 
   /** `left`: it runs, and this process ends before it is proven. */
-  async function stateOfOld(record: UnitRecord, by: Units): Promise<'runs' | 'not' | 'left'> {
+  async function stateOfOld(world: Outside, record: UnitRecord, by: Units): Promise<'runs' | 'not' | 'left'> {
     const { oldImageId, unit } = record;
     const isActive = async () => (await by.activeState(unit)) === 'active';
     const found = await find(record);
     if (found?.imageId !== oldImageId || !isAlive(found.state.status) || !(await isActive())) return 'not';
-    if (outside.ending?.aborted) return 'left';
+    if (world.ending?.aborted) return 'left';
     // It has to stay up, as long as a new version.
-    const verdict = await passHealthCheck(outside, settings, found.id, { ignoresHealthcheck: true });
+    const verdict = await passHealthCheck(world, settings, found.id, { ignoresHealthcheck: true });
     if (verdict.kind === 'left') return 'left';
     return verdict.kind === 'passed' && (await isActive()) ? 'runs' : 'not';
   }
@@ -224,7 +229,7 @@ export function createUnitKeeper(
     }
     enter('rolling back');
     const failure = { name, oldImageId, failedImageId: newImageId };
-    const stuck = await goBack(record, units);
+    const stuck = await goBack(outside, record, units);
     if (stuck !== undefined) {
       if (stuck === unproven && proof.isOwn) await rememberFailures(world, [failure]);
       const reason = `${proof.reason}; the old version is not back yet: ${stuck}; ${triesAgain}`;
@@ -238,7 +243,8 @@ export function createUnitKeeper(
     return proof.isOwn ? { ...rolledBack, isTakenBack: true } : rolledBack;
   }
 
-  async function settleOne(record: UnitRecord): Promise<RecoveredTransaction> {
+  /** `onWait` is called before it waits for the unit. */
+  async function settleOne(world: Outside, record: UnitRecord, onWait?: () => void): Promise<RecoveredTransaction> {
     const ended = (result: RecoveredTransaction['result'], reason: string): RecoveredTransaction => ({
       ...{ containers: [record.container], result, reason },
       ...(result === 'left' && { isPending: true }),
@@ -249,14 +255,15 @@ export function createUnitKeeper(
     const state = await units.activeState(record.unit);
     if (state === undefined) return pending(`systemd does not tell the state of ${quoted(record.unit)}`);
     if (container !== undefined && container.imageId === record.newImageId && container.id !== record.oldId) {
-      const proof = await prove(record, units);
+      onWait?.();
+      const proof = await prove(world, record, units);
       if (proof.kind === 'unknown') return pending(proof.reason);
       if (proof.kind === 'left') return pending('Upkeep was stopped');
       if (proof.kind === 'passed') {
         await finish(record);
         return ended('finished', 'its unit runs the new version');
       }
-      const stuck = await goBack(record, units);
+      const stuck = await goBack(world, record, units);
       const { container: name, oldImageId, newImageId: failedImageId } = record;
       if (proof.isOwn && (stuck === undefined || stuck === unproven))
         await rememberFailures(outside, [{ name, oldImageId, failedImageId }]);
@@ -270,11 +277,31 @@ export function createUnitKeeper(
       await finish(record);
       return ended('finished', 'somebody has given it another version meanwhile');
     }
-    const stuck = await goBack(record, units);
+    onWait?.();
+    const stuck = await goBack(world, record, units);
     if (stuck === unproven) return pending(unproven);
     if (stuck !== undefined) return ended('failed', `the old version is not back: ${stuck}`);
     await finish(record);
     return ended('undone', 'Upkeep ended before its unit had started the new version');
+  }
+
+  async function settleAside(record: UnitRecord, signal: AbortSignal | undefined): Promise<RecoveredTransaction> {
+    const left = (reason: string) => ({ containers: [record.container], result: 'left', reason }) as const;
+    const repair = (world: Outside, onWait?: () => void) =>
+      settleOne(world, record, onWait).catch((error: unknown): RecoveredTransaction => ({
+        ...left(`repair pending: ${describeWithRemedy(error)}`),
+        isPending: true,
+      }));
+    if (background === undefined) return repair(outside);
+    const { repairs, onEnd } = background;
+    if (repairs.isFull()) return { ...left('repair pending: too many other repairs wait'), isPending: true };
+    const begun = await repairs.begin(
+      [record.container],
+      ({ ending, onWait }) => repair({ ...outside, ending }, onWait),
+      (result) => result !== 'handed over' && onEnd(result),
+      signal,
+    );
+    return begun === undefined || begun === 'handed over' ? { ...left(goesOn), isUnderWay: true } : begun;
   }
 
   return {
@@ -307,16 +334,12 @@ export function createUnitKeeper(
       announceEnd(world, run.runId, told);
       return [told];
     },
-    async settle() {
+    async settle(signal) {
       const settled: RecoveredTransaction[] = [];
       for (const record of await open()) {
-        if (instance.ownerState(record.owner) === 'alive') continue;
-        settled.push(
-          await settleOne(record).catch((error: unknown): RecoveredTransaction => ({
-            ...{ containers: [record.container], result: 'left', isPending: true },
-            reason: `repair pending: ${describeWithRemedy(error)}`,
-          })),
-        );
+        const isBusy = background?.repairs.whyNotNow([record.container]) !== undefined;
+        if (signal?.aborted || isBusy || instance.ownerState(record.owner) === 'alive') continue;
+        settled.push(await settleAside(record, signal));
       }
       return settled;
     },
@@ -335,6 +358,8 @@ const maxRestarts = 2;
 const maxLooks = 10;
 
 const betweenLooksMs = 200;
+
+const goesOn = 'its unit is still waited for; others can be updated meanwhile';
 
 const unproven = 'Upkeep was stopped before its health was proven';
 
