@@ -131,16 +131,18 @@ export function createListRepaired(parts: RepairParts): ListRepaired {
   }
 
   return async (signal) => {
-    report(news.of([...(await recoverServices(signal)), ...(await unitKeeper.settle(signal))]));
+    const others = [...(await recoverServices(signal)), ...(await unitKeeper.settle(signal))];
+    report(news.of(others));
+    const open = others.filter((one) => !isSettled(one));
     const listing = await listAll(outside, signal);
     if (signal?.aborted) return listing;
     if (!hasRemains(listing)) {
-      report(news.ofAll([]));
+      report(news.ofAll(open));
       await composeKeeper.settle();
       return listing;
     }
     const { transactions } = await recoverTransactions(outside, settings, signal, { onRepair, background });
-    report(signal?.aborted ? news.of(transactions) : news.ofAll(transactions));
+    report(signal?.aborted ? news.of(transactions) : news.ofAll([...open, ...transactions]));
     await composeKeeper.settle();
     const isChanged = transactions.some((one) => isSettled(one) || one.isUnderWay === true);
     return isChanged ? listAll(outside, signal) : listing;

@@ -113,4 +113,24 @@ describe('the repair of a unit', () => {
     expect(clock.monotonicMs() - beganMs).toBe(4000);
     expect(openUnitRecords(records)).toHaveLength(1);
   });
+
+  test('that fails is told once, and again when it is over', async () => {
+    const { scene, records, unitRecords, units } = await setScene({ runs: '1' });
+    let state = 'failed';
+    const stuck = { ...units, activeState: async () => state };
+    const { outside } = scene.startProcess();
+    const application = createApplication({ ...outside, units: stuck }, settings, { unitRecords });
+    const told: string[] = [];
+    application.subscribe((event) => {
+      if (event.kind === 'earlier_updates_settled') told.push(...event.transactions.map(({ result }) => result));
+    });
+    const update = () => application.update({ trigger: 'command', images: [], containers: ['other'] });
+    await update();
+    await update();
+    expect(told).toEqual(['failed']);
+    state = 'active';
+    await update();
+    expect(told).toEqual(['failed', 'undone']);
+    expect(openUnitRecords(records)).toEqual([]);
+  });
 });
