@@ -395,6 +395,116 @@ describe('ownWays()', () => {
 
   const local: EngineRoute = { kind: 'socket', path: '/var/run/docker.sock' };
 
+  const beside = (owner: string, parts: SummaryParts = {}) => ({ networkMode: `container:${owner}`, ...parts });
+  const client = { Env: ['DOCKER_HOST=tcp://localhost:2375'] };
+
+  test.each<
+    readonly [
+      what: string,
+      cast: Cast,
+      own: EngineRoute,
+      settings: Readonly<Record<string, object>>,
+      ways: readonly string[],
+    ]
+  >([
+    [
+      'a proxy there, by the name of the network',
+      {
+        vpn: reach({ networks: [inner(2)] }),
+        'socket-proxy': beside('vpn', reach({ mounts: [socket] })),
+        torrent: beside('vpn'),
+        diun: beside('vpn'),
+        portainer: reach({ mounts: [socket], networks: [inner(5, 'apart')] }),
+      },
+      tcp('vpn', 2375, '172.20.0.2'),
+      { diun: client, torrent: { Env: ['WEBUI_PORT=8080'] } },
+      ['vpn', 'socket-proxy'],
+    ],
+    [
+      'a proxy there, by a published port',
+      {
+        vpn: reach({ ports: [published(2375), published(8080, '0.0.0.0', 8080)], networks: [inner(2)] }),
+        'socket-proxy': beside('vpn', reach({ mounts: [socket] })),
+        torrent: beside('vpn'),
+      },
+      tcp('192.168.1.5', 2375, '192.168.1.5'),
+      {},
+      ['vpn', 'socket-proxy'],
+    ],
+    [
+      'a terminator in the network of the proxy',
+      {
+        gate: reach({ ports: [published(2376, '0.0.0.0', 2376)], networks: [inner(2)], mounts: [socket] }),
+        tls: beside('gate'),
+        diun: beside('gate'),
+      },
+      tcp('gate', 2376, '172.20.0.2'),
+      { tls: { Env: ['TARGET=localhost:2375', 'LISTEN=0.0.0.0:2376'] }, diun: client },
+      ['gate', 'tls'],
+    ],
+    [
+      'a terminator at another port than the published one',
+      {
+        gate: reach({ ports: [published(2376, '0.0.0.0', 443)], networks: [inner(2)], mounts: [socket] }),
+        tls: beside('gate'),
+      },
+      tcp('nas.lan', 2376, '192.168.1.5'),
+      { tls: { ExposedPorts: { '443/tcp': {} } } },
+      ['gate', 'tls'],
+    ],
+    [
+      'the proxy itself, although a terminator is there for others',
+      { gate: reach({ networks: [inner(2)], mounts: [socket] }), tls: beside('gate'), diun: beside('gate') },
+      tcp('gate', 2375, '172.20.0.2'),
+      { tls: { Cmd: ['--target', 'localhost:2375', '--listen', '0.0.0.0:2376'] }, diun: client },
+      ['gate'],
+    ],
+    [
+      'a terminator there, and the proxy behind it',
+      {
+        ts: reach({ ports: [published(2376, '0.0.0.0', 2376)], networks: [inner(2)] }),
+        caddy: beside('ts'),
+        torrent: beside('ts'),
+        core: holder(3),
+        portainer: holder(4),
+      },
+      tcp('192.168.1.5', 2376, '192.168.1.5'),
+      { caddy: { Env: ['TO=core:2375'] } },
+      ['ts', 'caddy', 'core'],
+    ],
+    [
+      'a terminator before it, and the proxy there',
+      {
+        tls: entrance(inner(2)),
+        vpn: reach({ networks: [inner(3)] }),
+        core: beside('vpn', { image: 'acme/app:1', ...reach({ mounts: [socket] }) }),
+        torrent: beside('vpn'),
+        portainer: holder(5),
+      },
+      tcp('nas.lan', 2376, '192.168.1.5'),
+      { tls: { Env: ['BACKEND=vpn:2375'] } },
+      ['tls', 'vpn', 'core'],
+    ],
+  ])('the network of another container: %s', (_, cast, own, settings, ways) => {
+    const containers = Object.entries(cast).map(([name, parts]) => containerSummary(name, parts));
+    const found = foundWith({ containers, ownId: undefined, routes: { own, others: [] } }, settings);
+    expect(containers.flatMap(({ id, name }) => (found.has(id) ? [name] : []))).toEqual(ways);
+  });
+
+  test('a tunnel to another engine in the network of another container', () => {
+    const cast: Cast = {
+      upkeep: reach({ networks: [inner(9)], mounts: [socket] }),
+      ts: reach({ networks: [inner(2)] }),
+      relay: beside('ts'),
+      torrent: beside('ts'),
+    };
+    const containers = Object.entries(cast).map(([name, parts]) => containerSummary(name, parts));
+    const others = [{ engine: 'nas', route: tcp('ts', 2375, '172.20.0.2') }];
+    const facts = { containers, ownId: containers[0]!.id, routes: { own: local, others } };
+    const found = foundWith(facts, { relay: { Cmd: ['TCP-LISTEN:2375,fork', 'TCP:nas:9000'] } });
+    expect(containers.flatMap(({ id, name }) => (found.has(id) ? [name] : []))).toEqual(['ts', 'relay']);
+  });
+
   test.each<readonly [what: string, cast: Cast, settings: Readonly<Record<string, object>>, ways: readonly string[]]>([
     [
       'a tunnel behind a TLS terminator, known by its image',

@@ -38,7 +38,7 @@ export type OwnWays = ReadonlyMap<string, OwnWay>;
 export function ownWays({ containers: listed, ownId, routes, inspected = new Map() }: OwnWayFacts): OwnWays {
   const ways = new Map<string, OwnWay>();
   if (routes === undefined) return ways;
-  const containers = listed.map((one) => withInspection(one, inspected.get(one.id)));
+  const containers = inTheirNetworks(listed.map((one) => withInspection(one, inspected.get(one.id))));
   const others = containers.filter(({ id, status }) => id !== ownId && isAlive(status));
   const own = containers.find(({ id }) => id === ownId);
   const seen = { others, own, inspected };
@@ -81,8 +81,9 @@ function helpFor(
  * of the host, and Podman's not even that it is there, or no mounts at all. Nor does a list show what an entrance without
  * the socket passes connections on to. Empty where this process uses the engines' own sockets.
  */
-export function doubtfulWays({ containers, ownId, routes }: Omit<OwnWayFacts, 'inspected'>): readonly string[] {
+export function doubtfulWays({ containers: listed, ownId, routes }: Omit<OwnWayFacts, 'inspected'>): readonly string[] {
   if (routes === undefined) return [];
+  const containers = inTheirNetworks(listed);
   const own = containers.find(({ id }) => id === ownId);
   const others = containers.filter(({ id, status }) => id !== ownId && isAlive(status));
   const seen: Seen = { others, own, isOwnEngine: false, inspected: new Map() };
@@ -111,7 +112,8 @@ function doubtfulHere(route: EngineRoute, containers: readonly ContainerSummary[
   const hosts = alive.filter((one) => (one !== own && isInHostNetwork(one)) || hasUnknownNetwork(one));
   if (showsMounts) {
     if (entrances.every(isInHostNetwork)) return idsOf(hosts);
-    return entrances.some((one) => holdsEngineSocket(one, others)) ? [] : idsOf(connectedTo(entrances, others));
+    const isDoor = entrances.some((one) => holdsEngineSocket(one, others));
+    return idsOf(isDoor ? thoseBeside(entrances, others) : connectedTo(entrances, others));
   }
   const isNear = (one: ContainerSummary) =>
     entrances.some((door) => shareNetwork(one, door)) || (own !== undefined && sharesNamespace(one, own));
@@ -140,6 +142,15 @@ function withInspection(one: ContainerSummary, container: Container | undefined)
   return { ...one, networkMode, reach: { ports, networks, mounts } };
 }
 
+/** One in the network of another container is reached at the addresses of that one; the list shows none for it. */
+function inTheirNetworks(containers: readonly ContainerSummary[]): readonly ContainerSummary[] {
+  return containers.map((one) => {
+    const { networks } = ownerOf(one, containers)?.reach ?? {};
+    const { ports, mounts } = one.reach ?? { ports: [], mounts: [] };
+    return networks === undefined ? one : { ...one, reach: { ports, mounts, networks } };
+  });
+}
+
 type Seen = {
   /** The containers but our own. */
   readonly others: readonly ContainerSummary[];
@@ -150,19 +161,56 @@ type Seen = {
 };
 
 function carriersOf(route: EngineRoute, seen: Seen): readonly ContainerSummary[] {
-  if (route.kind === 'socket') return seen.isOwnEngine ? withHopsBehind(socketEntrances(route.path, seen), seen) : [];
-  const entrances = entrancesOf(route, seen);
-  return seen.isOwnEngine ? withHopsBehind(entrances, seen) : withHopsToElsewhere(entrances, seen);
+  const { others, own, isOwnEngine } = seen;
+  const ofSocket = isOwnEngine && route.kind === 'socket' ? socketEntrances(route.path, seen) : [];
+  const arrival = route.kind === 'socket' ? { entrances: ofSocket, beside: [] } : arrivalOf(route, seen);
+  const carriers = (isOwnEngine ? withHopsBehind : withHopsToElsewhere)(arrival, seen);
+  // The network of one that is stopped is gone for those that use it.
+  const owners = carriers.flatMap((one) => ownerOf(one, others) ?? []);
+  return [...new Set([...carriers, ...owners.filter((one) => own === undefined || !sharesNamespace(one, own))])];
+}
+
+type Arrival = {
+  readonly entrances: readonly ContainerSummary[];
+  /** May pass on what arrives: these use the network of an entrance, and nothing shows which of them listens. */
+  readonly beside: readonly ContainerSummary[];
+};
+
+/**
+ * The containers that have the address, and those that listen there because they use the network of such a one: by the
+ * port, or by the socket. A client in this network has the port in an address only.
+ */
+function arrivalOf(route: Exclude<EngineRoute, { kind: 'socket' }>, seen: Seen): Arrival {
+  const { others, inspected, isOwnEngine } = seen;
+  const doors = entrancesOf(route, seen);
+  const beside = thoseBeside(doors, others);
+  const { port } = route;
+  const inside = doors.flatMap(({ reach }) => reach?.ports.filter(({ hostPort }) => hostPort === port) ?? []);
+  const listens = (one: ContainerSummary) => {
+    const config = inspected.get(one.id)?.settings.Config;
+    const words = wordsOf(config).map((word) => word.replace(loopbackPort, ''));
+    return [port, ...inside.map((each) => each.port)].some((each) => isExposedBy(config, each) || isSetTo(each, words));
+  };
+  const holds = (one: ContainerSummary) => isOwnEngine && holdsEngineSocket(one, others);
+  const isDoor = doors.some(holds);
+  const holders = isDoor ? [] : preferProxies(beside.filter(holds));
+  const entrances = [...new Set([...doors, ...holders, ...beside.filter(listens)])];
+  return { entrances, beside: isDoor || entrances.length > doors.length ? [] : beside };
+}
+
+/** Those that are in the network of one of these. */
+function thoseBeside(doors: readonly ContainerSummary[], others: readonly ContainerSummary[]) {
+  return others.filter((one) => !doors.includes(one) && doors.some((door) => sharesNamespace(one, door)));
 }
 
 /**
  * An entrance without the engine's socket, such as a TLS terminator, passes everything on, perhaps through others, to a
  * container that has it. Settings that name the next container are the evidence, else common networks.
  */
-function withHopsBehind(entrances: readonly ContainerSummary[], seen: Seen): readonly ContainerSummary[] {
+function withHopsBehind({ entrances, beside }: Arrival, seen: Seen): readonly ContainerSummary[] {
   const holds = (one: ContainerSummary) => holdsEngineSocket(one, seen.others);
   if (entrances.length === 0 || entrances.some(holds)) return entrances;
-  const leading = hopsTo(holds, entrances, (one) => (holds(one) ? [] : hopsOf(one, seen)));
+  const leading = hopsTo(holds, [...entrances, ...beside], (one) => (holds(one) ? [] : hopsOf(one, seen)));
   return [...new Set([...entrances, ...(leading.size > 0 ? leading : nearestHolders(entrances, seen))])];
 }
 
@@ -170,7 +218,7 @@ function withHopsBehind(entrances: readonly ContainerSummary[], seen: Seen): rea
  * An entrance to another engine may also pass connections on to others here, such as a tunnel. A reverse proxy names its
  * applications in the same way, so the last one must look like a way to an engine. The socket of this engine is none.
  */
-function withHopsToElsewhere(entrances: readonly ContainerSummary[], seen: Seen): readonly ContainerSummary[] {
+function withHopsToElsewhere({ entrances, beside }: Arrival, seen: Seen): readonly ContainerSummary[] {
   const words = ({ id }: ContainerSummary) => wordsOf(seen.inspected.get(id)?.settings.Config);
   const isBeside = (one: ContainerSummary, next: ContainerSummary) =>
     Array.from(words(one).join(' ').matchAll(loopbackPort), ([, port]) => Number(port)).some((port) =>
@@ -184,7 +232,7 @@ function withHopsToElsewhere(entrances: readonly ContainerSummary[], seen: Seen)
     /ssh|tunnel/i.test(`${one.name} ${one.image}`) ||
     one.reach?.ports.some(({ port }) => port === 2375 || port === 2376) === true ||
     words(one).some((word) => engineAddress.test(word));
-  return [...new Set([...entrances, ...hopsTo(leadsToEngine, entrances, hops)])];
+  return [...new Set([...entrances, ...hopsTo(leadsToEngine, [...entrances, ...beside], hops)])];
 }
 
 const loopbackPort = /(?:localhost|127\.0\.0\.1|\[::1\]):(\d+)/g;
@@ -221,7 +269,8 @@ function hopsOf(one: ContainerSummary, { others, inspected }: Seen): readonly Co
   const isNamed = (other: ContainerSummary) => {
     const isBeside = sharesNamespace(one, other) || (isInHostNetwork(one) && isInHostNetwork(other));
     if (isBeside) return says('(?:localhost|127\\.0\\.0\\.1|\\[::1\\]):\\d');
-    return shareNetwork(one, other) && namesOf(other, inspected.get(other.id)).some(saysHost);
+    const named = [other, ownerOf(other, others) ?? other];
+    return shareNetwork(one, other) && named.some((each) => namesOf(each, inspected.get(each.id)).some(saysHost));
   };
   const isPublished = ({ reach }: ContainerSummary) =>
     reach?.ports.some(({ hostPort }) => hostPort > 0 && says(`(?:${ownHost}):${hostPort}(?!\\d)`)) === true;
@@ -303,7 +352,9 @@ function entrancesOf({ host, port, peer }: Exclude<EngineRoute, { kind: 'socket'
   if (isLoop && isPrivate) return preferProxies(others.filter((one) => sharesNamespace(one, own) && opens(one, port)));
   const addressed = isLoop
     ? []
-    : others.filter(({ reach }) => reach?.networks.some((each) => each.address === address));
+    : others.filter(
+        (one) => !ofOther.test(one.networkMode) && one.reach?.networks.some((each) => each.address === address),
+      );
   if (addressed.length > 0) return addressed;
   if (!isOwnEngine && !isLoop && !leadsToOwnHost(address, host, own)) return [];
   const published = others.filter(({ reach }) =>
@@ -319,16 +370,20 @@ function listenersOfHost(port: number, { others, inspected, isOwnEngine }: Seen)
   const hosts = others.filter(isInHostNetwork);
   const proxies = isOwnEngine ? hosts.filter(hasEngineSocket) : hosts;
   const settingsOf = ({ id }: ContainerSummary) => inspected.get(id)?.settings.Config;
-  const isExposed = (one: ContainerSummary) => settingsOf(one)?.ExposedPorts?.[`${port}/tcp`] !== undefined;
-  const evident = [proxies.filter((one) => isExposed(one) || isSetTo(port, settingsOf(one)))];
+  const isExposed = (one: ContainerSummary) => isExposedBy(settingsOf(one), port);
+  const evident = [proxies.filter((one) => isExposed(one) || isSetTo(port, wordsOf(settingsOf(one))))];
   if (isOwnEngine) evident.push(hosts.filter(isExposed), proxies.filter(isCalledProxy));
   return evident.find(({ length }) => length > 0) ?? [];
 }
 
+function isExposedBy(config: Container['settings']['Config'] | undefined, port: number): boolean {
+  return config?.ExposedPorts?.[`${port}/tcp`] !== undefined;
+}
+
 /** Whether a setting or an argument is this port. An address such as `tcp://host:2375` is where a client connects to. */
-function isSetTo(port: number, config: Container['settings']['Config'] | undefined): boolean {
+function isSetTo(port: number, words: readonly string[]): boolean {
   const isPort = new RegExp(`(?<![\\d.])${port}(?![\\d.])`);
-  return wordsOf(config).some((word) => isPort.test(word.replace(/\/\/(?!0\.0\.0\.0|\[::\]|\*)[^/\s]*/g, '')));
+  return words.some((word) => isPort.test(word.replace(/\/\/(?!0\.0\.0\.0|\[::\]|\*)[^/\s]*/g, '')));
 }
 
 /** The containers that made the socket at this path of ours. */
@@ -419,9 +474,23 @@ function shareNetwork(one: ContainerSummary, other: ContainerSummary): boolean {
 
 /** Whether both have the network of one of them, or of one third container. */
 function sharesNamespace(one: ContainerSummary, other: ContainerSummary): boolean {
-  const owner = ({ id, networkMode }: ContainerSummary) => /^container:(.+)$/.exec(networkMode)?.[1] ?? id;
-  const means = (reference: string, { id, name }: ContainerSummary) => reference === id || reference === name;
+  const owner = ({ id, networkMode }: ContainerSummary) => ofOther.exec(networkMode)?.[1] ?? id;
   return owner(one) === owner(other) || means(owner(one), other) || means(owner(other), one);
+}
+
+const ofOther = /^container:(.+)$/;
+
+function means(reference: string, { id, name }: ContainerSummary): boolean {
+  return reference === id || reference === name;
+}
+
+/** The container whose network one uses; undefined for its own network. */
+function ownerOf(
+  { networkMode }: ContainerSummary,
+  containers: readonly ContainerSummary[],
+): ContainerSummary | undefined {
+  const owner = ofOther.exec(networkMode)?.[1];
+  return owner === undefined ? undefined : containers.find((one) => means(owner, one));
 }
 
 /** Whether it may be what listens at a port of the namespace that it shares. */
