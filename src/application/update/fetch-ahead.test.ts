@@ -153,3 +153,24 @@ test('an engine that carries the network replaces it when the other engines of t
   );
   expect(phases.indexOf('pihole stopping')).toBeGreaterThan(phases.indexOf('web pulling'));
 });
+
+test('the only image of an engine is pulled before another engine of the run stops the DNS', async () => {
+  const clock = createFakeClock({ auto: true });
+  const beforePull = async (engine: string) => {
+    if (engine !== 'two') return;
+    await clock.sleep(3000);
+    if ((await sandbox.engine.inspectContainer(dns))?.state.status !== 'running')
+      throw new ServiceError('pull-failed', 'Cannot pull web: no such host');
+  };
+  const scene = createFleetScene({ names: ['one', 'two'], clock, beforePull });
+  onTestFinished(() => scene.close());
+  const { application, engines, registry } = scene;
+  for (const name of ['pihole', 'web']) registry.store.publish(`${name}:1`, { version: '1' });
+  const { sandbox } = engines['one']!;
+  await sandbox.engine.pullImage({ reference: 'pihole:1' });
+  const dns = sandbox.control.runContainer('pihole', { Image: 'pihole:1', HostConfig: { NetworkMode: 'host' } });
+  await scene.run('two', 'web', 'web:1');
+  for (const name of ['pihole', 'web']) registry.store.publish(`${name}:1`, { version: '2' });
+  const { containers } = await clock.run(() => application.update({ ...all, trigger: 'http' }));
+  expect(containers.map(({ name, outcome }) => `${name} ${outcome}`)).toEqual(['pihole updated', 'web updated']);
+});

@@ -298,6 +298,8 @@ async function restartAndProve(outside: Outside, settings: ServiceSettings, cont
 type AheadOrder = {
   readonly runId: string;
   readonly transactions: readonly PlannedTransaction[];
+  /** Whether other engines of the run may stop what carries the network of these pulls. */
+  readonly isShared: boolean;
   /** The bytes that the pull for a container downloads; undefined if that is not known. */
   readonly downloadOf: (containerId: string) => number | undefined;
   /** Whether Upkeep runs on the engine's host, so that the disk that it sees is the engine's. */
@@ -307,7 +309,7 @@ type AheadOrder = {
 /**
  * Pulls the images of all transactions, as many at once as are updated at once, and changes nothing else: a stop may
  * cut the network of a later pull. A failure is kept for the turn of its container. Images for which the disk has no
- * room, and those of a single transaction, are left for that turn too.
+ * room, and those of the only transaction of a run, are left for that turn too.
  */
 export async function fetchAhead(
   outside: Outside,
@@ -315,10 +317,11 @@ export async function fetchAhead(
   order: AheadOrder,
   signal?: AbortSignal,
 ): Promise<ImagesAhead> {
-  const { transactions, runId } = order;
+  const { transactions, isShared, runId } = order;
   const ahead = new Map<string, ImageAhead>();
   const wanted = transactions.flatMap(({ members }) => members.filter(isPulled));
-  if (transactions.length < 2 || wanted.length === 0 || signal?.aborted) return ahead;
+  const isAlone = transactions.length < 2 && !isShared;
+  if (isAlone || wanted.length === 0 || signal?.aborted) return ahead;
   const doing = 'pull images';
   const isPermitted = await requirePermissions(outside, doing, { pulls: true }, signal).then(
     () => true,

@@ -86,7 +86,9 @@ export function createUpdate(parts: UpdateParts): Update {
         const report = await judge(selected, order, signal);
         for (const { filter, reason } of report.unmatched) outside.log.warn(reason, { runId, filter });
         const { within } = request;
-        const checked = { report, listing: selected.listing, runId, onPulled, alone: network.alone, within };
+        const { alone } = network;
+        const isShared = part !== undefined;
+        const checked = { report, listing: selected.listing, runId, isShared, onPulled, alone, within };
         const replaceContainers = () => replaceBetweenHooks(checked, signal);
         const { replaced, services } = await updateBesideServices(
           outside,
@@ -183,13 +185,14 @@ export function createUpdate(parts: UpdateParts): Update {
   async function pullAhead(
     named: Outside,
     plan: UpdatePlan,
-    { report, listing, runId }: Checked,
+    { report, listing, runId, isShared }: Checked,
     signal?: AbortSignal,
   ) {
     const { transactions, doors = [], self } = plan;
     const bytes = new Map(report.containers.map(({ id, downloadBytes }) => [id, downloadBytes]));
     const order = {
       runId,
+      isShared,
       transactions: [...transactions, ...doors, ...(self === undefined ? [] : [self])],
       downloadOf: (id: string) => bytes.get(id),
       isOnItsHost: isOnItsHost(listing),
@@ -234,6 +237,8 @@ type Checked = {
   readonly report: JudgedReport;
   readonly listing: Listing;
   readonly runId: string;
+  /** Whether the run is of several engines. */
+  readonly isShared: boolean;
   /** Called when this engine of a run has pulled its images. */
   readonly onPulled: () => void;
   readonly alone: SharedUse['alone'];

@@ -26,6 +26,18 @@ describe('networkCarriers()', () => {
       ['docker.io', 443],
       true,
     ],
+    [
+      'a DNS in a macvlan, for which the list shows no ports',
+      { networkMode: 'lan', image: 'pihole/pihole:latest', ...reach({ networks: [at('lan', '192.168.1.53')] }) },
+      ['docker.io', 443],
+      true,
+    ],
+    [
+      'a container with another port and a DNS in its name',
+      { image: 'acme/pihole-exporter:1', ...reach({ ports: [port(9617)] }) },
+      ['docker.io', 443],
+      false,
+    ],
     ['a registry at its port', reach({ ports: [port(5000)] }), ['nas.lan', 5000], true],
     ['a registry by its address', reach({ networks: [at('net', '10.0.0.9')] }), ['10.0.0.9', 5000], true],
     ['a reverse proxy before an own registry', reach({ ports: [port(443)] }), ['git.example.org', 443], true],

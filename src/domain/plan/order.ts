@@ -154,10 +154,11 @@ export function networkCarriers({
 
 const dnsPort = 53;
 
-/** The list shows no ports of a container in the network of the host. */
+/** The list shows no ports of a container in the network of the host, in a macvlan or an ipvlan. */
 function isDns({ reach, networkMode, name, image }: ContainerSummary): boolean {
-  if (reach?.ports.some(({ port, hostPort }) => hostPort === dnsPort || port === dnsPort)) return true;
-  return networkMode === 'host' && dnsNames.test(`${name} ${image}`);
+  const ports = reach?.ports ?? [];
+  if (ports.some(({ port, hostPort }) => hostPort === dnsPort || port === dnsPort)) return true;
+  return (networkMode === 'host' || ports.length === 0) && dnsNames.test(`${name} ${image}`);
 }
 
 const dnsNames = /pi-?hole|adguard|unbound|dnsmasq|coredns|technitium|blocky|\bbind9?\b|\bdns\b|stubby|dnscrypt/i;

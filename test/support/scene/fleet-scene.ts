@@ -63,6 +63,8 @@ export type FleetSceneOptions = {
   readonly verificationKeys?: readonly VerificationKey[];
   /** Id of Upkeep's own container, if it runs in one. */
   readonly ownId?: () => string | undefined;
+  /** Awaited before each pull of an engine. */
+  readonly beforePull?: (engine: string) => Promise<void>;
 };
 
 export function createFleetScene({
@@ -78,6 +80,7 @@ export function createFleetScene({
   memoryOf = () => ({}),
   verificationKeys = [],
   ownId = () => undefined,
+  beforePull,
 }: FleetSceneOptions): FleetScene {
   const registry = createSandboxRegistry({ clock });
   const asked: string[] = [];
@@ -98,7 +101,8 @@ export function createFleetScene({
   for (const name of names) {
     const shared = otherManagers.includes(name) ? engines[firstManager ?? '']?.sandbox.ownSwarm : undefined;
     engines[name] =
-      engines[sameAs[name] ?? ''] ?? openSceneEngine(name, { clock, registry, seed: seeds[name], swarm: shared });
+      engines[sameAs[name] ?? ''] ??
+      openSceneEngine(name, { clock, registry, seed: seeds[name], swarm: shared, beforePull });
     if (name === firstManager) engines[name].sandbox.swarmControl.form();
   }
   const watchesServices = swarm.length > 0;
@@ -175,9 +179,10 @@ type EngineParts = {
   readonly registry: SandboxRegistry;
   readonly seed: string | undefined;
   readonly swarm: SandboxEngine['ownSwarm'] | undefined;
+  readonly beforePull: FleetSceneOptions['beforePull'];
 };
 
-function openSceneEngine(name: string, { clock, registry, seed = name, swarm }: EngineParts) {
+function openSceneEngine(name: string, { clock, registry, seed = name, swarm, beforePull }: EngineParts) {
   const sandbox = createSandboxEngine({ clock, registries: registry.store, seed, ...(swarm && { swarm }) });
   let behaviour: Behaviour = 'well';
   let attempts = 0;
@@ -202,8 +207,15 @@ function openSceneEngine(name: string, { clock, registry, seed = name, swarm }: 
 
   const calls = Object.entries(sandbox.engine).map(([method, call]): [string, unknown] => {
     if (method === 'close') return [method, call];
+    if (method === 'pullImage') return [method, pullImage];
     return [method, method === 'events' ? events : guarded(call)];
   });
+
+  async function pullImage(...order: Parameters<Engine['pullImage']>): Promise<void> {
+    await beforePull?.(name);
+    await (guarded(sandbox.engine.pullImage) as Engine['pullImage'])(...order);
+  }
+
   /** Reports an unsent call, and one without an answer, like the adapter. */
   function reporting(call: unknown): unknown {
     const ask = guarded(call) as (...args: readonly unknown[]) => Promise<unknown>;
