@@ -252,7 +252,7 @@ function badText(option: Option): string | undefined {
       return 'Not: /\\ This';
     case 'list':
     case 'text':
-      return option.accepts === undefined ? undefined : 'Not: /\\ This';
+      return option.accepts === undefined ? undefined : '"Not: /\\ This';
   }
 }
 
@@ -372,7 +372,15 @@ describe('precedence', () => {
     [{ UPKEEP_DISABLE_CONTAINERS: '"a,b"' }, (s: Settings) => s.service.disableContainers, ['a', 'b']],
     [{ UPKEEP_COOLDOWN_DELAY: '"3d"' }, (s: Settings) => s.service.cooldownMs, 259_200_000],
     [{ DOCKER_HOST: '"tcp://engine:2375"' }, (s: Settings) => s.engine.host, 'tcp://engine:2375'],
-    [{ UPKEEP_SCOPE: '"half' }, (s: Settings) => s.service.scope, '"half'],
+    [{ WATCHTOWER_DISABLE_CONTAINERS: '"db","cache"' }, (s: Settings) => s.service.disableContainers, ['db', 'cache']],
+    [{ WATCHTOWER_DISABLE_CONTAINERS: '"db" "cache"' }, (s: Settings) => s.service.disableContainers, ['db', 'cache']],
+    [{ UPKEEP_DISABLE_CONTAINERS: "'db', cache" }, (s: Settings) => s.service.disableContainers, ['db', 'cache']],
+    [{ UPKEEP_SKIP_IMAGE_NAMES: '"a:.*","b"' }, (s: Settings) => s.service.skipImageNames, ['a:.*', 'b']],
+    [
+      { UPKEEP_DISABLE_CONTAINERS_BY_LABEL: '"a=b","c="' },
+      (s: Settings) => s.service.disableContainersByLabel,
+      ['a=b', 'c='],
+    ],
     [{ UPKEEP_NOTIFICATION_TEMPLATE: '"{{.}}"' }, (s: Settings) => s.notifications.template, '"{{.}}"'],
   ])(
     'set-up quoted variables: quotation marks that compose passes on are no part of a value: %j',
@@ -382,6 +390,22 @@ describe('precedence', () => {
       expect(loaded).toMatchObject({ warnings: [] });
     },
   );
+
+  test.each([
+    ['UPKEEP_SCOPE', '"nas'],
+    ['UPKEEP_SCOPE', "nas'"],
+    ['WATCHTOWER_DISABLE_CONTAINERS', '"db,cache'],
+    ['WATCHTOWER_DISABLE_CONTAINERS', '“db”'],
+    ['UPKEEP_MONITOR_IMAGE_NAMES', 'nginx"'],
+    ['UPKEEP_SKIP_IMAGE_NAMES', '"postgres:.*","redis'],
+    ['UPKEEP_DISABLE_CONTAINERS_BY_LABEL', '"tier=db'],
+    ['UPKEEP_ENABLE_CONTAINERS_BY_LABEL', 'tier="web'],
+  ])('a quotation mark that is left in names is a fault: %s=%s', (name, text) => {
+    expect(loadConfiguration(['run'], { [name]: text })).toMatchObject({
+      kind: 'faults',
+      message: expect.stringMatching(`^Cannot use ${name} .*without quotation marks`),
+    });
+  });
 
   test('those around a secret are named', () => {
     const environment = { UPKEEP_HTTP_API_TOKEN: '"hunter22-hunter22"', WATCHTOWER_SCHEDULE: '"0 0 4 * * *"' };

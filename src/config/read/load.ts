@@ -224,11 +224,10 @@ function parseDurationOption({ minMs, maxMs, months = false }: DurationOption, t
 }
 
 function parseList(separators: ListOption['separators'], texts: readonly string[]): readonly string[] {
-  if (separators === 'url') return texts.flatMap(splitUrls);
   const separator = separators === 'comma' ? ',' : /[\s,]+/;
   return texts
-    .flatMap((text) => text.split(separator))
-    .map((item) => item.trim())
+    .flatMap((text) => (separators === 'url' ? splitUrls(text) : text.split(separator)))
+    .map((item) => withoutQuotes(item.trim()))
     .filter((item) => item !== '');
 }
 

@@ -29,3 +29,13 @@ test.each<readonly [readonly string[], boolean]>([
 ])('carriesAny() of %j', (pairs, expected) => {
   expect(carriesAny({ tier: 'web', empty: '' }, pairs)).toBe(expected);
 });
+
+test('quotation marks that compose passes on are part of neither value', () => {
+  for (const [written, asked] of [
+    ['db', 'tier="db"'],
+    ["'db'", 'tier=db'],
+    ['"db"', "tier='db'"],
+  ] as const)
+    expect(carriesAny({ tier: written }, [asked])).toBe(true);
+  expect(carriesAny({ tier: 'web' }, ['tier="db"'])).toBe(false);
+});

@@ -1,6 +1,6 @@
 import { shortDigest, tryParseImageReference, splitReference, type ImageReference } from './image-reference.ts';
 import { parseVersionTag } from './version-tag.ts';
-import { printable } from '../text/printable.ts';
+import { printable, withoutQuotes } from '../text/printable.ts';
 
 /** Labels of containers: the names with a meaning, and whose a label is. */
 
@@ -69,7 +69,8 @@ export function carriesAny(labels: Readonly<Record<string, string>>, texts: read
   return texts.some((text) => {
     const pair = parseLabelPair(text);
     if (pair === undefined || !Object.hasOwn(labels, pair.label)) return false;
-    return pair.value === '' || labels[pair.label] === pair.value;
+    const [asked, written = ''] = [pair.value, labels[pair.label]];
+    return asked === '' || written === asked || withoutQuotes(written) === withoutQuotes(asked);
   });
 }
 

@@ -1,11 +1,27 @@
 import { parseLabelPair } from '../../image/labels.ts';
 import { optionTable, type Acceptance, type ServiceOptionParts } from './option.ts';
+import { withoutQuotes } from '../../text/printable.ts';
 import { kinds } from '../values/label-values.ts';
 
 const labelPairs: Acceptance = {
-  test: (text) => parseLabelPair(text) !== undefined,
-  expected: 'labels with their value, such as tier=web, or tier= for any value',
+  test(text) {
+    const { label = '"', value = '' } = parseLabelPair(text) ?? {};
+    return !marks.test(label) && !isHalfQuoted(withoutQuotes(value));
+  },
+  expected: 'labels with their value, such as tier=web, or tier= for any value, without quotation marks',
 };
+
+/** No name has one. Left in an exclusion, it would exclude nothing. */
+const marks = /["'“”„‘’]/;
+
+const names = {
+  test: (text: string) => !marks.test(text),
+  expected: 'names or regular expressions without quotation marks',
+};
+
+function isHalfQuoted(text: string): boolean {
+  return /^["']|["']$/.test(text);
+}
 
 export const selectionRules = optionTable({ group: 'selection', usedBy: 'selection' }, {
   labelEnable: {
@@ -21,6 +37,7 @@ export const selectionRules = optionTable({ group: 'selection', usedBy: 'selecti
     flag: 'disable-containers',
     short: 'x',
     placeholder: 'NAME,…',
+    accepts: names,
     meaning: 'Exclude these containers: names, or regular expressions for the whole name',
     example: 'db,cache-.*',
     isCommon: true,
@@ -31,6 +48,7 @@ export const selectionRules = optionTable({ group: 'selection', usedBy: 'selecti
     flag: 'monitor-image-names',
     placeholder: 'IMAGE,…',
     defaultMeaning: 'none: every image',
+    accepts: names,
     meaning:
       'Watch only containers of these images: names, with or without a tag, or regular expressions for the whole reference',
     example: 'nginx:latest,ghcr.io/acme/.*',
@@ -40,6 +58,7 @@ export const selectionRules = optionTable({ group: 'selection', usedBy: 'selecti
     separators: 'comma or space',
     flag: 'skip-image-names',
     placeholder: 'IMAGE,…',
+    accepts: names,
     meaning: 'Exclude containers of these images, written as for --monitor-image-names',
     example: 'postgres:.*',
   },
@@ -87,6 +106,7 @@ export const selectionRules = optionTable({ group: 'selection', usedBy: 'selecti
     flag: 'scope',
     placeholder: 'NAME',
     defaultMeaning: "the upkeep.scope label of Upkeep's own container, else none",
+    accepts: { test: (text) => !isHalfQuoted(text), expected: 'a name without quotation marks' },
     meaning: 'Watch only containers with this value of the label upkeep.scope; "none": only those without it',
     example: 'staging',
     isCommon: true,
