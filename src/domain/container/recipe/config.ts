@@ -12,6 +12,7 @@ import {
 } from '../container.ts';
 import { journalPrefix, type Labels } from '../../image/labels.ts';
 import { pinnedPathsLabel, pinnedPaths } from './volumes.ts';
+import { composePrefix } from '../lookup.ts';
 import { isJournalLabel } from '../../transaction/journal.ts';
 import {
   allKeys,
@@ -169,8 +170,19 @@ export function labelsToBe(container: Container, oldImage: Image | undefined, im
 }
 
 function givenLabels({ settings }: Container, oldImage: Image | undefined): readonly (readonly [string, string])[] {
-  const inherited = new Map(Object.entries(oldImage?.config.Labels ?? {}));
-  return Object.entries(settings.Config.Labels ?? {}).filter(([name, value]) => inherited.get(name) !== value);
+  const labels = settings.Config.Labels ?? {};
+  const isFromImage = isInheritedLabel(labels, oldImage?.config.Labels);
+  return Object.entries(labels).filter(([name]) => !isFromImage(name));
+}
+
+/**
+ * Compose writes some of a container's labels to an image that it builds too, but never all. A container with one of its
+ * own is of compose, and then all of them are.
+ */
+function isInheritedLabel(labels: Labels, given: Labels | null | undefined): (name: string) => boolean {
+  const isGiven = (name: string) => ownValue(labels, name) === ownValue(given, name);
+  const isOfCompose = Object.keys(labels).some((name) => name.startsWith(composePrefix) && !isGiven(name));
+  return (name) => isGiven(name) && !(isOfCompose && name.startsWith(composePrefix));
 }
 
 /**
@@ -319,12 +331,13 @@ function labelDifferences({
 }: Pair): readonly Difference[] {
   const [old, successor] = fieldOf('Labels', before, after);
   const given = newImage.config.Labels;
+  const isInheritedFromOld = isInheritedLabel(old ?? {}, oldImage.config.Labels);
   return allKeys(old, successor, given).flatMap((name) => {
     const [was, is, gives] = [ownValue(old, name), ownValue(successor, name), ownValue(given, name)];
     const field = `Config.Labels.${name}`;
     if (name.startsWith(journalPrefix))
       return is !== undefined && is === gives && !isJournalLabel(name) ? [secretlyDifferent(field, was, is)] : [];
-    const inherited = was === undefined || was === ownValue(oldImage.config.Labels, name);
+    const inherited = was === undefined || isInheritedFromOld(name);
     const own = name === composeImageLabel ? composeImageId : was;
     return is === (inherited ? gives : own) ? [] : [secretlyDifferent(field, was, is)];
   });

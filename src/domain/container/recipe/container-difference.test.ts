@@ -275,6 +275,28 @@ describe('differences()', () => {
     expect(scene.compare(container, scene.update(container, one, imageOf('plain')), one, imageOf('plain'))).toEqual([]);
   });
 
+  test.each([
+    ['lacks them', {}],
+    ['was built in another project', { 'com.docker.compose.project': 'ci', 'com.docker.compose.service': 'build' }],
+  ])(
+    'the labels of compose stay with a container of compose, also those of its image, and the new image %s',
+    (_, given) => {
+      const built = { 'com.docker.compose.project': 'shop', 'com.docker.compose.service': 'web', version: '1' };
+      const own = { 'com.docker.compose.config-hash': 'abc', 'com.docker.compose.oneoff': 'False' };
+      const [old, next] = [
+        imageOf('built', { Labels: built }),
+        imageOf('next', { Labels: { ...given, version: '2' } }),
+      ];
+      const container = scene.run(old, { Labels: own });
+      const successor = scene.update(container, old, next);
+      expect(successor.settings.Config.Labels).toEqual({ ...built, ...own, version: '2' });
+      expect(scene.compare(container, successor, old, next)).toEqual([]);
+      const lost = changed(successor, { Config: { Labels: { ...own, version: '2' } } });
+      const fields = scene.compare(container, lost, old, next).map(({ field }) => field);
+      expect(fields).toContain('Config.Labels.com.docker.compose.project');
+    },
+  );
+
   test('an image given by digest or id is another one for another image', () => {
     const pinned = changed(before, { Config: { Image: 'repo@sha256:1' } });
     expect(scene.compare(pinned, changed(after, { Config: { Image: 'repo@sha256:2' } }), image)).toEqual([]);
