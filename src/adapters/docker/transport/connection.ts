@@ -1,6 +1,7 @@
+import dns from 'node:dns';
 import http from 'node:http';
 import https from 'node:https';
-import type { Socket } from 'node:net';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
 import type { Clock, EngineRoute } from '../../../domain/outside/outside.ts';
 import { sshAgents, createSessionLimit, type SshEnvironment, type SessionLimit } from './ssh.ts';
 import { codeOf, ServiceError } from '../../../domain/text/errors.ts';
@@ -54,11 +55,15 @@ type ConnectionOptions = {
 };
 
 export function createConnection(address: Address, options: ConnectionOptions): Connection {
-  const agents = createAgents(address, options);
+  let peer: string | undefined;
+  const agents = createAgents(
+    address,
+    options,
+    lookupOr(() => peer),
+  );
   const target = targetOf(address);
   const open = new Set<() => void>();
   let closed = false;
-  let peer: string | undefined;
 
   return {
     address,
@@ -102,6 +107,22 @@ function routeOf(address: Address, peer: string | undefined): EngineRoute {
 
 const sshPort = 22;
 
+/**
+ * The system's resolver, and while it has no answer the last good address: the DNS for the engine's name may be a
+ * container of this engine, which is being replaced.
+ */
+function lookupOr(lastAddress: () => string | undefined): LookupFunction {
+  return (host, options, answer) => {
+    dns.lookup(host, options, (error, found, family) => {
+      const address = lastAddress();
+      const isUnanswered = error !== null && /^(?:EAI_AGAIN|EAI_FAIL|ENOTFOUND)$/.test(error.code ?? '');
+      if (!isUnanswered || address === undefined) answer(error, found, family);
+      else if (options.all === true) answer(null, [{ address, family: isIP(address) }]);
+      else answer(null, address, isIP(address));
+    });
+  };
+}
+
 /** An IPv4 address may have the form of IPv6: `::ffff:10.0.0.2`. */
 function notePeer(socket: Socket, note: (address: string) => void): void {
   const look = () => {
@@ -126,9 +147,13 @@ const probeAfterMs = 30_000;
 
 type Agents = Readonly<Record<SocketKind, http.Agent>>;
 
-function createAgents(address: Address, { tls, maxSockets, clock, sshEnvironment = {} }: ConnectionOptions): Agents {
-  const kept = { keepAlive: true, maxSockets, maxFreeSockets: maxSockets, timeout: keptIdleMs };
-  const fresh = { keepAlive: false, maxSockets: maxOwnSockets };
+function createAgents(
+  address: Address,
+  { tls, maxSockets, clock, sshEnvironment = {} }: ConnectionOptions,
+  lookup: LookupFunction,
+): Agents {
+  const kept = { keepAlive: true, maxSockets, maxFreeSockets: maxSockets, timeout: keptIdleMs, lookup };
+  const fresh = { keepAlive: false, maxSockets: maxOwnSockets, lookup };
   if (address.kind === 'ssh') return sshAgents(address, clock, sshEnvironment);
   const isPlain = address.kind === 'unix' || !address.secure;
   const secrets = {
