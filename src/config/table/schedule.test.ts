@@ -22,6 +22,10 @@ describe('readSchedule()', () => {
     ['0 4 */1 * MON', '2026-02-02T04:00Z'],
     ['0 4 15 * */1', '2026-02-15T04:00Z'],
     ['0 0 4 ?/1 * MON', '2026-02-02T04:00Z'],
+    ['0 4 *,1 * MON', '2026-02-02T04:00Z'],
+    ['0 4 1,? * MON', '2026-02-02T04:00Z'],
+    ['0 4 5,*/1 * MON', '2026-02-02T04:00Z'],
+    ['0 4 15 * *,1', '2026-02-15T04:00Z'],
     ['0 4 */2 * MON', '2026-02-01T04:00Z'],
     ['@daily', '2026-02-01T00:00Z'],
     ['@midnight', '2026-02-01T00:00Z'],
@@ -42,6 +46,11 @@ describe('readSchedule()', () => {
   test('set-up five fields of a schedule: they begin with the minute, six with the second; */1 of a day counts as *', () => {
     expect([first('0 0 4 * *'), first('0 0 4 * * *')]).toEqual(['2026-02-04T00:00Z', '2026-02-01T04:00Z']);
     expect(first('0 4 */1 * MON')).toBe(first('0 4 * * MON'));
+  });
+
+  test('a bad value beside a star is refused', () => {
+    for (const text of ['0 4 *,99 * *', '0 4 * * *,x', '0 4 */1, * *'])
+      expect(readSchedule(text, 'UTC')).toBeUndefined();
   });
 
   test('is in the time zone it is given, unless it names one', () => {

@@ -40,12 +40,11 @@ const maxText = 1000;
 const shortestMs = 1000;
 
 /**
- * `?` and a step of 1 mean any value. It matters for the two fields of days, which are alternatives only if neither of them
- * is `*`: https://github.com/robfig/cron/blob/v3.0.1/parser.go
+ * A star means any value, also with a step of 1 or beside other values. It matters for the two fields of days, which are
+ * alternatives only if neither of them is `*`: https://github.com/robfig/cron/blob/v3.0.1/parser.go
  */
 function plainStar(field: string): string {
-  const starred = field.replaceAll('?', '*');
-  return /^\*\/0*1$/.test(starred) ? '*' : starred;
+  return field.split(',').some((item) => /^\*(?:\/0*1)?$/.test(item)) ? '*' : field;
 }
 
 /** Other names for common fields: https://man7.org/linux/man-pages/man5/crontab.5.html */
@@ -60,9 +59,12 @@ const nicknames: ReadonlyMap<string, string> = new Map([
 ]);
 
 function readFields(pattern: string, timeZone: string): Schedule | undefined {
-  const fields = nicknames.get(pattern.toLowerCase()) ?? pattern.split(/\s+/).map(plainStar).join(' ');
+  const written = nicknames.get(pattern.toLowerCase()) ?? pattern.replaceAll('?', '*');
+  const fields = written.split(/\s+/).map(plainStar).join(' ');
   if (![5, 6].includes(fields.split(/\s+/).length)) return undefined;
   try {
+    // Throws for a bad value beside a star, which is not in the fields.
+    if (written !== fields) readCalendar(written, timeZone);
     const nextRunAfter = readCalendar(fields, timeZone);
     if (nextRunAfter(0) === undefined) return undefined;
     const words = `${wordsOf(fields) ?? `on the schedule "${pattern}"`} (${timeZone})`;
