@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { isDigest, type Digest } from '../../domain/image/image-reference.ts';
 import { signPredicate, type FoundSignature, type FoundSignatures } from '../../domain/image/signature.ts';
@@ -186,13 +187,13 @@ async function completed(
 ): Promise<FoundSignature> {
   if (content.kind !== 'manifest') return content;
   const { digest } = reading;
-  const { digest: signed = digest, ...signature } = content;
-  if (signed !== digest && signed.startsWith(digest.slice(0, 'sha256:'.length)))
-    return { kind: 'unreadable', why: `its bundle is of another digest, ${signed}` };
+  const { hash, ...signature } = content;
   const body = reading.manifest ?? (await bodyOf(reading, { path: `manifests/${digest}`, digest }, signal));
   if (body === undefined) return { kind: 'unreadable', why: `the registry does not have ${digest}` };
   if (!Buffer.isBuffer(body)) return body;
   reading.manifest = body;
+  if (hash !== undefined && createHash(hash.algorithm).update(body).digest('hex') !== hash.hex)
+    return { kind: 'unreadable', why: `its bundle is of another digest, ${hash.algorithm}:${hash.hex}` };
   return { ...signature, payload: body, digest };
 }
 
@@ -258,7 +259,8 @@ type BundleContent =
       readonly kind: 'manifest';
       readonly signature: string;
       readonly isKeyless: boolean;
-      readonly digest: Digest | undefined;
+      /** Of the manifest, as the bundle says. */
+      readonly hash?: { readonly algorithm: string; readonly hex: string };
     };
 
 /** The media types of bundles begin with this. */
@@ -313,12 +315,21 @@ function readMessage(message: JsonObject | undefined, isKeyless: boolean): Bundl
   const signature = base64In(message?.['signature']);
   if (signature === undefined) return unreadableBundle('its bundle lacks a signature');
   const hash = objectOf(message?.['messageDigest']);
-  if (hash === undefined) return { kind: 'manifest', signature, isKeyless, digest: undefined };
+  if (hash === undefined) return { kind: 'manifest', signature, isKeyless };
   const bytes = base64In(hash['digest']);
-  if (hash['algorithm'] !== 'SHA2_256' || bytes === undefined)
+  const algorithm = hashes.get(stringOf(hash['algorithm']) ?? '');
+  if (algorithm === undefined || bytes === undefined)
     return unreadableBundle('its bundle is over a digest of an unknown kind');
-  return { kind: 'manifest', signature, isKeyless, digest: `sha256:${Buffer.from(bytes, 'base64').toString('hex')}` };
+  const hex = Buffer.from(bytes, 'base64').toString('hex');
+  return { kind: 'manifest', signature, isKeyless, hash: { algorithm, hex } };
 }
+
+/** By the names of https://github.com/sigstore/protobuf-specs/blob/main/protos/sigstore_common.proto. */
+const hashes: ReadonlyMap<string, string> = new Map([
+  ['SHA2_256', 'sha256'],
+  ['SHA2_384', 'sha384'],
+  ['SHA2_512', 'sha512'],
+]);
 
 /** Base64 in its usual alphabet, with its padding. Undefined for any other text. */
 function base64In(value: unknown): string | undefined {

@@ -199,10 +199,15 @@ const refused: Readonly<Record<string, readonly [Variant, string]>> = {
     ({ team }) => {
       const message = messageOf(team, image);
       return bundleOf(team.hint, {
-        messageSignature: { ...message, messageDigest: { algorithm: 'SHA2_512', digest: 'AAAA' } },
+        messageSignature: { ...message, messageDigest: { algorithm: 'SHA3_512', digest: 'AAAA' } },
       });
     },
     `${unreadable}its bundle is over a digest of an unknown kind`,
+  ],
+  'over a longer digest of a file that is not the image': [
+    ({ team }) =>
+      bundleOf(team.hint, { messageSignature: messageOf(team, image, Buffer.from('x'), ['SHA2_384', 'sha384']) }),
+    `${unreadable}its bundle is of another digest, sha384:${createHash('sha384').update('x').digest('hex')}`,
   ],
   'that ends early': [
     ({ team }) => Buffer.from(JSON.stringify(team.bundle(digest)).slice(0, -20)),
@@ -258,6 +263,17 @@ describe.each(['filters', 'has no list'] as const)('at a registry that %s, a bun
     const [variant = () => ({})] = refused[name] ?? [];
     expect(await judged(mode, variant, ({ team }) => team.bundle(digest))).toMatchObject({ signer: 'team' });
   });
+});
+
+test.each([
+  ['p384', 'SHA2_384', 'sha384'],
+  ['p521', 'SHA2_512', 'sha512'],
+  ['ed25519', 'SHA2_512', 'sha512'],
+  ['ec', 'SHA2_384', 'sha384'],
+] as const)('a bundle of a key of the kind %s over the %s of the manifest counts', async (kind, algorithm, hash) => {
+  const team = makeCosignKey('team', kind);
+  const bundle = bundleOf(team.hint, { messageSignature: messageOf(team, image, image, [algorithm, hash]) });
+  expect(await judge('filters', [bundleArtifact(digest, bundle)], team)).toMatchObject({ signer: 'team' });
 });
 
 describe('a referrer', () => {
@@ -371,9 +387,9 @@ function twice(first: object, second: object, field: string): Buffer {
   return Buffer.from(`${JSON.stringify(first).slice(0, -1)},"${field}":${JSON.stringify(dsseEnvelope)}}`);
 }
 
-function messageOf(key: CosignKey, content: Buffer, claimed = content) {
-  const digestOf = createHash('sha256').update(claimed).digest('base64');
-  return { messageDigest: { algorithm: 'SHA2_256', digest: digestOf }, signature: key.signBytes(content).signature };
+function messageOf(key: CosignKey, content: Buffer, claimed = content, [algorithm, hash] = ['SHA2_256', 'sha256']) {
+  const digestOf = createHash(hash).update(claimed).digest('base64');
+  return { messageDigest: { algorithm, digest: digestOf }, signature: key.signBytes(content).signature };
 }
 
 function changed(
