@@ -5,6 +5,7 @@ import {
   artifactType,
   bundleArtifact,
   bundleType,
+  indexType,
   makeCosignKey,
   referrersIndex,
   signatureArtifact,
@@ -235,6 +236,41 @@ describe('findSignatures()', () => {
       );
     },
   );
+
+  test('a list that is too long, or continues elsewhere, hides neither what it names nor what others name', async () => {
+    const key = makeCosignKey('team');
+    const artifact = bundleArtifact(digest, key.bundle(digest));
+    const bodies = new Map([artifact.manifest, ...artifact.blobs].map((one) => [one.digest, one.bytes]));
+    const links = ['<http://internal:5000/v2/x?n=1>', `<http://[/>`, '</v2/other/list?n=1>'];
+    const headersOf = (link: string) => ({ link: `${link}; rel="next"`, 'content-type': indexType });
+    const long = { body: ' '.repeat(5 * 1024 * 1024) };
+    const empty = '{"manifests":[]}';
+    const noSignature = 'it has no signature; not all of its signatures were read: ';
+    for (const [first, other, verdict] of [
+      ...links.map(
+        (link) => [{ headers: headersOf(link), body: referrersIndex([artifact]).bytes }, {}, 'team'] as const,
+      ),
+      ...links.map(
+        (link) => [{ headers: headersOf(link), body: empty }, {}, `${noSignature}its list continues`] as const,
+      ),
+      [
+        { headers: headersOf('<http://internal:5000/>'), body: empty },
+        { body: referrersIndex([artifact]).bytes },
+        'team',
+      ],
+      [long, { body: referrersIndex([artifact]).bytes }, 'team'],
+      [long, { body: empty }, `${noSignature}the list of referrers cannot be read: it answered with more than`],
+    ] as const) {
+      const server = await rig.serve(({ url }) => {
+        const last = url.split('/').at(-1) ?? '';
+        const body = bodies.get(last);
+        if (!url.includes('/referrers/')) return body === undefined ? { status: 404 } : { body };
+        const answer = url.includes(encodeURIComponent(bundleType)) ? first : other;
+        return 'body' in answer ? answer : { body: empty };
+      });
+      expect(await verdictOf(await found(server), key.file)).toContain(verdict);
+    }
+  });
 
   test('a list that breaks off is told, and one that is none is looked for behind the tag', async () => {
     const key = makeCosignKey('team');

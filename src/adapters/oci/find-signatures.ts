@@ -83,32 +83,63 @@ async function readReferrers(
   if (limit !== undefined) return cut(limit);
   const list = `referrers/${reading.digest}`;
   const filter = type === anyType ? '' : `?artifactType=${encodeURIComponent(type)}`;
-  const answer = await ask(reading, { path: list + (query ?? filter), isTentative: true }, signal);
+  const question = { path: list + (query ?? filter), isTentative: true };
+  const readOn = (later?: AbortSignal) => readReferrers(reading, { types: others }, later);
+  const toOthers = others.length === 0 ? undefined : readOn;
+  // A fault of one list says nothing about the other lists.
+  const without = (why: string) => readAll(reading, [unlisted(why)], toOthers, signal);
+  const answer = await ask(reading, question, signal).catch(whyInvalid);
+  if (typeof answer === 'string') return without(`the list of referrers cannot be read: ${answer}`);
   // An answer of 500 and above does not mean an empty list. A registry without the list answers 404, 501 or refuses.
   if (answer.status >= 500 && answer.status !== 501) requireFound(answer, '');
   const entries = answer.status === 200 ? referrersIn(answer.body) : undefined;
-  if (entries === 'too many') return cut(tooMany);
-  if (entries === undefined && query !== undefined) return cut('the list of referrers ended with an error');
+  if (entries === 'too many') return without(tooMany);
+  if (entries === undefined && query !== undefined) return without('the list of referrers ended with an error');
   if (entries === undefined) return readAll(reading, await behindTag(reading, signal), undefined, signal);
-  const next = type === anyType ? undefined : nextQuery(answer, reading.place, list);
+  const next = type === anyType ? {} : nextOf(reading, answer, list);
   const isFiltered = entries.every((entry) => entry.type === type);
   const rest = (): ReadOn | undefined => {
-    if (next !== undefined) return (later) => readReferrers(reading, { types, query: next, pages: pages + 1 }, later);
+    const more = next.query;
+    if (more !== undefined) return (later) => readReferrers(reading, { types, query: more, pages: pages + 1 }, later);
     const remaining = isFiltered ? others : [];
     const wanted = reading.listed.size > 0 ? remaining.filter((each) => each !== anyType) : remaining;
     return wanted.length === 0 ? undefined : (later) => readReferrers(reading, { types: wanted }, later);
   };
-  return readAll(reading, toReadOf(reading, entries), rest(), signal);
+  const due = toReadOf(reading, entries);
+  return readAll(reading, next.why === undefined ? due : [...due, unlisted(next.why)], rest(), signal);
 }
 
 const tooMany = 'the list of referrers has very many entries';
+
+function unlisted(why: string): ToRead {
+  return { kind: 'known', found: { kind: 'cut', why } };
+}
+
+function nextOf(
+  { place }: Reading,
+  answer: WireAnswer,
+  list: string,
+): { readonly query?: string; readonly why?: string } {
+  try {
+    const query = nextQuery(answer, place, list);
+    return query === undefined ? {} : { query };
+  } catch (error) {
+    return { why: whyInvalid(error) };
+  }
+}
+
+/** The reason for which an answer cannot be read. Throws any other error. */
+function whyInvalid(error: unknown): string {
+  if (error instanceof HttpFailure && error.code === 'invalid') return error.message;
+  throw error;
+}
 
 /** https://github.com/opencontainers/distribution-spec/blob/main/spec.md#referrers-tag-schema */
 async function behindTag(reading: Reading, signal: AbortSignal | undefined): Promise<readonly ToRead[]> {
   const body = await bodyOf(reading, { path: `manifests/${reading.tag}` }, signal);
   if (body === undefined) return [];
   const entries = Buffer.isBuffer(body) ? referrersIn(body) : undefined;
-  if (entries === 'too many') return [{ kind: 'known', found: { kind: 'cut', why: tooMany } }];
+  if (entries === 'too many') return [unlisted(tooMany)];
   if (entries !== undefined) return toReadOf(reading, entries);
   const why = Buffer.isBuffer(body) ? 'the list of referrers is not an index' : body.why;
   return [{ kind: 'known', found: { kind: 'unreadable', why } }];
@@ -227,8 +258,7 @@ async function bodyOf(
     if (question.digest !== undefined) verify(answer, question.digest);
     return answer.body;
   } catch (error) {
-    if (error instanceof HttpFailure && error.code === 'invalid') return { kind: 'unreadable', why: error.message };
-    throw error;
+    return { kind: 'unreadable', why: whyInvalid(error) };
   }
 }
 

@@ -144,7 +144,7 @@ export type Artifact = { readonly manifest: Blob; readonly blobs: readonly Blob[
 
 type Blob = { readonly mediaType: string; readonly bytes: Buffer; readonly digest: string };
 
-const indexType = 'application/vnd.oci.image.index.v1+json';
+export const indexType = 'application/vnd.oci.image.index.v1+json';
 const manifestType = 'application/vnd.oci.image.manifest.v1+json';
 export const artifactType = 'application/vnd.dev.cosign.artifact.sig.v1+json';
 export const bundleType = 'application/vnd.dev.sigstore.bundle.v0.3+json';
