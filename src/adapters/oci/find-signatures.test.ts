@@ -3,6 +3,7 @@ import {
   allSignatures,
   type Artifact,
   artifactType,
+  blobOf,
   bundleArtifact,
   bundleType,
   indexType,
@@ -141,7 +142,7 @@ describe('findSignatures()', () => {
     expect(listsAll.lines().filter((line) => line.includes('/referrers/'))).toHaveLength(1);
     const signed = await serve({ referrers: [bundleArtifact(digest, key.bundle(digest))] });
     await found(signed);
-    expect(signed.lines().filter((line) => line.includes('/referrers/'))).toHaveLength(2);
+    expect(signed.lines().filter((line) => line.includes('/referrers/'))).toHaveLength(3);
   });
 
   test('asks for nothing more once its caller has what it needs, and shares what was read', async () => {
@@ -248,10 +249,12 @@ describe('findSignatures()', () => {
     const noSignature = 'it has no signature; not all of its signatures were read: ';
     for (const [first, other, verdict] of [
       ...links.map(
-        (link) => [{ headers: headersOf(link), body: referrersIndex([artifact]).bytes }, {}, 'team'] as const,
+        (link) =>
+          [{ headers: headersOf(link), body: referrersIndex([artifact]).bytes }, { body: empty }, 'team'] as const,
       ),
       ...links.map(
-        (link) => [{ headers: headersOf(link), body: empty }, {}, `${noSignature}its list continues`] as const,
+        (link) =>
+          [{ headers: headersOf(link), body: empty }, { body: empty }, `${noSignature}its list continues`] as const,
       ),
       [
         { headers: headersOf('<http://internal:5000/>'), body: empty },
@@ -265,12 +268,55 @@ describe('findSignatures()', () => {
         const last = url.split('/').at(-1) ?? '';
         const body = bodies.get(last);
         if (!url.includes('/referrers/')) return body === undefined ? { status: 404 } : { body };
-        const answer = url.includes(encodeURIComponent(bundleType)) ? first : other;
-        return 'body' in answer ? answer : { body: empty };
+        return url.includes(encodeURIComponent(bundleType)) ? first : other;
       });
       expect(await verdictOf(await found(server), key.file)).toContain(verdict);
     }
   });
+
+  test.each(['', 'application/vnd.oci.empty.v1+json', undefined])(
+    'reads a referrer listed with the artifact type %j last, which is nothing unless it has a signature',
+    async (listedAs) => {
+      const [key, thief] = [makeCosignKey('team'), makeCosignKey('thief')];
+      const typeless = (artifact: Artifact, layers?: readonly object[]): Artifact => {
+        const fields = JSON.parse(artifact.manifest.bytes.toString()) as Record<string, unknown>;
+        const changed = { ...fields, artifactType: listedAs, ...(layers && { layers }) };
+        return { ...artifact, manifest: blobOf(artifact.manifest.mediaType, Buffer.from(JSON.stringify(changed))) };
+      };
+      const signed = typeless(bundleArtifact(digest, key.bundle(digest), { isDescribed: false }));
+      const packages = typeless(signed, [{ mediaType: 'text/spdx', digest, size: 1 }]);
+      const other = bundleArtifact(digest, thief.bundle(digest), { isDescribed: false });
+      for (const mode of ['filters', 'lists all', 'has no list'] as const) {
+        const server = await serve({ mode, referrers: [signed, packages, other] });
+        expect(await verdictOf(await found(server), key.file)).toBe('team');
+        const lines = server.lines().filter((line) => /manifests\/sha256:/.test(line));
+        expect(lines[0]).toContain(other.manifest.digest);
+        expect(await verdictOf(await found(await serve({ mode, referrers: [packages] })), key.file)).toBe(
+          'it has no signature',
+        );
+      }
+    },
+  );
+
+  test.each(['application/json', undefined])(
+    'a list of the content type %s is believed, and so is the tag in its place',
+    async (type) => {
+      const key = makeCosignKey('team');
+      const artifact = bundleArtifact(digest, key.bundle(digest));
+      const bodies = new Map([artifact.manifest, ...artifact.blobs].map((one) => [one.digest, one.bytes]));
+      for (const place of ['list', 'tag']) {
+        const index = (at: string) => (at === place ? referrersIndex([artifact]).bytes : '{"manifests":[]}');
+        const server = await rig.serve(({ url }) => {
+          if (url.includes('/referrers/'))
+            return { headers: type === undefined ? {} : { 'content-type': type }, body: index('list') };
+          const last = url.split('/').at(-1) ?? '';
+          const body = last === tag ? index('tag') : bodies.get(last);
+          return body === undefined ? { status: 404 } : { body };
+        });
+        expect(await verdictOf(await found(server), key.file)).toBe('team');
+      }
+    },
+  );
 
   test('a list that breaks off is told, and one that is none is looked for behind the tag', async () => {
     const key = makeCosignKey('team');

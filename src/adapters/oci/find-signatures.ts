@@ -21,7 +21,7 @@ type SignatureSearch = {
  * Reads the signatures of an image part by part, so that a caller can stop at a valid one. First comes the tag of
  * cosign 2, `sha256-….sig`. Then come the image's referrers
  * (https://github.com/opencontainers/distribution-spec/blob/main/spec.md#listing-referrers): of each type of signature,
- * or from the tag `sha256-…` at registries without this list. Ends with `cut` at a limit of bytes, pages or time. Throws
+ * then without a type, or from the tag `sha256-…` at registries without this list. Ends with `cut` at a limit of bytes, pages or time. Throws
  * a `HttpFailure` if the registry does not answer; a broken signature is `unreadable`.
  */
 export async function findSignatures(search: SignatureSearch, signal?: AbortSignal): Promise<FoundSignatures> {
@@ -32,6 +32,7 @@ export async function findSignatures(search: SignatureSearch, signal?: AbortSign
     bytes: 0,
     count: 0,
     listed: new Set(),
+    isTagDue: false,
   };
   const listed = (later?: AbortSignal) => readReferrers(reading, { types: [...signatureArtifacts, anyType] }, later);
   return readAll(reading, await manifestBehind(reading, `${reading.tag}.sig`, signal), listed, signal);
@@ -44,6 +45,8 @@ type Reading = SignatureSearch & {
   count: number;
   /** Digests of the referrers that are signatures. */
   readonly listed: Set<string>;
+  /** A list came without the content type that the specification requires. */
+  isTagDue: boolean;
   /** The image's own manifest, once it was needed. */
   manifest?: Buffer;
 };
@@ -69,13 +72,17 @@ const maxManifestBytes = 4 * 1024 * 1024;
 /** A payload and a manifest have some hundred bytes, a bundle with certificates and proofs some ten thousand. */
 const maxSignatureBytes = 256 * 1024;
 
-/** The first referrers of all types. Asked for if there are none of the known types, to tell about others. */
+/** Referrers of all types. The last list, because only those without a type may still be signatures. */
 const anyType = '';
 
 /** One page of the list of referrers with the first of the types. */
 async function readReferrers(
   reading: Reading,
-  { types, query, pages = 0 }: { readonly types: readonly string[]; readonly query?: string; readonly pages?: number },
+  {
+    types,
+    query,
+    pages = 0,
+  }: { readonly types: readonly string[]; readonly query?: string | undefined; readonly pages?: number },
   signal?: AbortSignal,
 ): Promise<FoundSignatures> {
   const [type = anyType, ...others] = types;
@@ -84,10 +91,8 @@ async function readReferrers(
   const list = `referrers/${reading.digest}`;
   const filter = type === anyType ? '' : `?artifactType=${encodeURIComponent(type)}`;
   const question = { path: list + (query ?? filter), isTentative: true };
-  const readOn = (later?: AbortSignal) => readReferrers(reading, { types: others }, later);
-  const toOthers = others.length === 0 ? undefined : readOn;
   // A fault of one list says nothing about the other lists.
-  const without = (why: string) => readAll(reading, [unlisted(why)], toOthers, signal);
+  const without = (why: string) => readAll(reading, [unlisted(why)], afterList(reading, others), signal);
   const answer = await ask(reading, question, signal).catch(whyInvalid);
   if (typeof answer === 'string') return without(`the list of referrers cannot be read: ${answer}`);
   // An answer of 500 and above does not mean an empty list. A registry without the list answers 404, 501 or refuses.
@@ -96,18 +101,23 @@ async function readReferrers(
   if (entries === 'too many') return without(tooMany);
   if (entries === undefined && query !== undefined) return without('the list of referrers ended with an error');
   if (entries === undefined) return readAll(reading, await behindTag(reading, signal), undefined, signal);
-  const next = type === anyType ? {} : nextOf(reading, answer, list);
-  const isFiltered = entries.every((entry) => entry.type === type);
-  const rest = (): ReadOn | undefined => {
-    const more = next.query;
-    if (more !== undefined) return (later) => readReferrers(reading, { types, query: more, pages: pages + 1 }, later);
-    const remaining = isFiltered ? others : [];
-    const wanted = reading.listed.size > 0 ? remaining.filter((each) => each !== anyType) : remaining;
-    return wanted.length === 0 ? undefined : (later) => readReferrers(reading, { types: wanted }, later);
-  };
+  if (answer.headers['content-type']?.startsWith(indexType) !== true) reading.isTagDue = true;
+  const { query: more, why } = nextOf(reading, answer, list);
   const due = toReadOf(reading, entries);
-  return readAll(reading, next.why === undefined ? due : [...due, unlisted(next.why)], rest(), signal);
+  const isFiltered = entries.every((entry) => entry.type === type);
+  const nextPage = (later?: AbortSignal) => readReferrers(reading, { types, query: more, pages: pages + 1 }, later);
+  const rest = more === undefined ? afterList(reading, isFiltered ? others : []) : nextPage;
+  return readAll(reading, why === undefined ? due : [...due, unlisted(why)], rest, signal);
 }
+
+/** The lists of these types, and then the tag if a list may come from a program that does not know referrers. */
+function afterList(reading: Reading, types: readonly string[]): ReadOn | undefined {
+  if (types.length > 0) return (later) => readReferrers(reading, { types }, later);
+  if (!reading.isTagDue) return undefined;
+  return async (later) => readAll(reading, await behindTag(reading, later), undefined, later);
+}
+
+const indexType = 'application/vnd.oci.image.index.v1+json';
 
 const tooMany = 'the list of referrers has very many entries';
 
@@ -145,16 +155,16 @@ async function behindTag(reading: Reading, signal: AbortSignal | undefined): Pro
   return [{ kind: 'known', found: { kind: 'unreadable', why } }];
 }
 
-/** Referrers that are said to be signatures are read first. */
+/** Referrers that are said to be signatures are read first, those without a type last. */
 function toReadOf(reading: Reading, entries: readonly Referrer[]): readonly ToRead[] {
   const fresh = entries.filter(({ digest, type }) => {
     if (reading.listed.has(digest)) return false;
     if (referrerToRead({ digest, type, predicateType: undefined }) !== undefined) reading.listed.add(digest);
     return true;
   });
-  const said = fresh.filter(({ predicateType }) => predicateType !== undefined);
-  const unsaid = fresh.filter(({ predicateType }) => predicateType === undefined);
-  return [...said, ...unsaid].flatMap((entry) => referrerToRead(entry) ?? []);
+  const rankOf = ({ type, predicateType }: Referrer) =>
+    (predicateType === undefined ? 1 : 0) + (isUntyped(type) ? 2 : 0);
+  return fresh.toSorted((one, other) => rankOf(one) - rankOf(other)).flatMap((entry) => referrerToRead(entry) ?? []);
 }
 
 /** Reads what is due, some at a time, and then the rest. */
@@ -207,7 +217,7 @@ async function read(
   if (kind === 'payload')
     return due.signatures.map((signature) => ({ kind: 'simple-signing', payload: body, ...signature }));
   if (kind === 'bundle') return [await completed(reading, readBundle(body), signal)];
-  return (await Promise.all(manifestToRead(body).map((each) => read(reading, each, signal)))).flat();
+  return (await Promise.all(manifestToRead(body, due).map((each) => read(reading, each, signal)))).flat();
 }
 
 /** A signature over the manifest needs its bytes, because the hash in a signature depends on the key. */
@@ -235,7 +245,7 @@ async function manifestBehind(
 ): Promise<readonly ToRead[]> {
   const body = await bodyOf(reading, { path: `manifests/${tag}` }, signal);
   if (body === undefined) return [];
-  return Buffer.isBuffer(body) ? manifestToRead(body) : [{ kind: 'known', found: body }];
+  return Buffer.isBuffer(body) ? manifestToRead(body, {}) : [{ kind: 'known', found: body }];
 }
 
 type Question = {
@@ -373,8 +383,8 @@ function unreadableBundle(why: string): BundleContent {
 
 /** A part of a registry's content that is to be read next. */
 type ToRead =
-  /** A manifest of a referrer. */
-  | { readonly kind: 'manifest'; readonly digest: Digest }
+  /** A manifest of a referrer. `isUntyped`: it may be anything. */
+  | { readonly kind: 'manifest'; readonly digest: Digest; readonly isUntyped?: boolean }
   | { readonly kind: 'bundle'; readonly digest: Digest }
   /** The content that cosign 2 has signed, with its signatures. */
   | { readonly kind: 'payload'; readonly digest: Digest; readonly signatures: readonly LayerSignature[] }
@@ -413,12 +423,18 @@ type Referrer = {
  * is no signature.
  */
 function referrerToRead({ type, digest, predicateType }: Referrer): ToRead | undefined {
-  const isKnown: boolean = signatureArtifacts.some((known) => known === type);
+  const isKnown = isUntyped(type) || signatureArtifacts.some((known) => known === type);
   if (!isKnown && (type.startsWith(bundleTypes) || foreignSignatures.has(type)))
     return unreadable(`it is of the unknown type ${quoted(type, 100)}`);
   if (!isKnown) return undefined;
   if (isOther(predicateType)) return attestation(predicateType);
-  return isDigest(digest) ? { kind: 'manifest', digest } : unreadable('the registry lists it with an invalid digest');
+  if (!isDigest(digest)) return unreadable('the registry lists it with an invalid digest');
+  return { kind: 'manifest', digest, isUntyped: isUntyped(type) };
+}
+
+/** A registry need not repeat the type in the list, and a tool may push a manifest without one. */
+function isUntyped(type: string): boolean {
+  return type === '' || type === 'application/vnd.oci.empty.v1+json';
 }
 
 /** https://github.com/notaryproject/specifications/blob/main/specs/signature-specification.md#storage */
@@ -429,7 +445,10 @@ const foreignSignatures: ReadonlySet<string> = new Set(['application/vnd.cncf.no
  * (https://github.com/sigstore/cosign/blob/main/specs/BUNDLE_SPEC.md). cosign 2 has a layer for each signature
  * (https://github.com/sigstore/cosign/blob/main/specs/SIGNATURE_SPEC.md#storage).
  */
-function manifestToRead(body: Buffer): readonly ToRead[] {
+function manifestToRead(
+  body: Buffer,
+  { isUntyped: mayBeOther = false }: { readonly isUntyped?: boolean },
+): readonly ToRead[] {
   if (!hasAtMost(maxParts, body)) return [unreadable('its manifest has very many fields')];
   const manifest = parseJsonObject(body);
   if (manifest === undefined) return [unreadable('its manifest is not JSON')];
@@ -440,6 +459,7 @@ function manifestToRead(body: Buffer): readonly ToRead[] {
   const [layer] = layers;
   const digest = stringOf(layer?.['digest']) ?? '';
   const isBundle = layers.length === 1 && stringOf(layer?.['mediaType'])?.startsWith(bundleTypes) === true;
+  if (!isBundle && mayBeOther) return [];
   if (!isBundle || !isDigest(digest)) return [unreadable('its manifest has no layer with a signature')];
   return [isOther(predicateType) ? attestation(predicateType) : { kind: 'bundle', digest }];
 }

@@ -1,4 +1,4 @@
-import { type Artifact, referrersIndex } from './cosign.ts';
+import { type Artifact, indexType, referrersIndex } from './cosign.ts';
 import type { createOciRig } from './oci-rig.ts';
 
 /**
@@ -47,6 +47,7 @@ export function serveSignatures(rig: ReturnType<typeof createOciRig>, tag: strin
     const until = from + pageSize;
     const filter = type === null ? '' : `artifactType=${encodeURIComponent(type)}&`;
     const headers = {
+      'content-type': indexType,
       ...(isFiltered && { 'oci-filters-applied': 'artifactType' }),
       ...(until < listed.length && { link: `<${path}?${filter}from=${until}>; rel="next"` }),
     };
