@@ -92,7 +92,7 @@ export function createDockerEngine(options: DockerEngineOptions): DockerEngine {
     listContainers: (filter, signal) => listContainers(client, filter, signal),
     inspectContainer: async (idOrName, signal) => {
       const container = await inspectContainer(client, idOrName, signal);
-      const inherited = container && (await imageLabels.of(container.imageId, signal));
+      const inherited = container && (await imageLabels.of(container, signal));
       return container && { ...container, ...(inherited && { imageLabels: inherited }) };
     },
     listImages: (signal) => listImages(client, signal),

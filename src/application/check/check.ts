@@ -215,7 +215,7 @@ export function createJudge(
 
     /** The facts about a container that its verdict needs, or a verdict without a registry request. */
     function subjectOf({ container, labelSettings }: WatchedContainer): CheckSubject | Verdict {
-      const { id, name, imageId } = container;
+      const { id, name, imageId, platform } = container;
       const image = images.byId(imageId);
       const read = references.get(id);
       const effective = effectiveSettings(settings, labelSettings);
@@ -243,7 +243,7 @@ export function createJudge(
         reference,
         isNamedByLabel,
         effective,
-        ...defined({ isFromRegistry }),
+        ...defined({ isFromRegistry, platform }),
         ...(ignoresCooldown && { ignoresCooldown }),
         ...(isAsked && { ignoresMonitorOnly: true }),
         failedVersions: failedVersionsIn(failedVersions, name),

@@ -29,7 +29,7 @@ import {
 } from '../../domain/check/known-versions.ts';
 import type { ImageIndex } from '../../domain/container/lookup.ts';
 import { needsSignature, requireSignature } from './require-signature.ts';
-import type { CooldownClock } from './registry-verdict.ts';
+import type { createCooldownClock } from './registry-verdict.ts';
 import { putNewest } from '../../domain/text/plain-data.ts';
 
 type CandidateQuestion = Pick<TagQuestion, 'policy' | 'include' | 'exclude'> & {
@@ -237,9 +237,9 @@ export type CandidateSearch = {
   readonly outside: ReadOnlyOutside;
   readonly images: ImageIndex;
   readonly tags: TagSightings;
-  readonly cooldownClock: CooldownClock;
+  readonly cooldownClock: ReturnType<typeof createCooldownClock>;
   readonly find: FindCandidate;
-  readonly platformOf: (imageId: string) => Promise<Platform>;
+  readonly platformOf: (subject: CheckSubject) => Promise<Platform>;
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -276,7 +276,7 @@ type Best = Verdict | { readonly status: 'none'; readonly because: string | unde
  */
 async function judgeBest(subject: CheckSubject, rules: Rules, search: CandidateSearch): Promise<Best> {
   const { find, platformOf, tags, signal } = search;
-  const platform = await platformOf(subject.imageId);
+  const platform = await platformOf(subject);
   const verdicts = new Map<string, Verdict>();
   const judge = async (candidate: FoundCandidate) => {
     const verdict = await judgeFound(subject, candidate, platform, search);

@@ -59,13 +59,13 @@ export async function askRegistries(questions: readonly Question[], options: Ask
   );
   /** A container's platform is its engine's. An image of another architecture keeps its own, as its successor must. */
   const platformOf = remember(
-    async (imageId: string): Promise<Platform> => {
-      const seen = outside.picture?.image(imageId);
+    async ({ imageId, platform: own }: PlatformSubject): Promise<Platform> => {
+      const seen = own ?? outside.picture?.image(imageId);
       const [{ platform }, image] = await Promise.all([engineInfo(), seen ?? engine.inspectImage(imageId, signal)]);
       if (image === undefined || sameArchitecture(image, platform)) return platform;
       return { os: image.os, architecture: image.architecture, variant: image.variant };
     },
-    (imageId) => imageId,
+    ({ imageId, platform }) => `${imageId} ${platform === undefined ? '' : formatPlatform(platform)}`,
   );
   const firsts = oneFirst ? references.toReversed() : [];
   const isFirst = new Set(new Map(firsts.map((one) => [one.registry, formatReference(one)])).values());
@@ -123,7 +123,7 @@ export async function askRegistries(questions: readonly Question[], options: Ask
       }
       let platform: Platform | undefined;
       try {
-        platform = wanted ?? (await platformOf(subject.imageId));
+        platform = wanted ?? (await platformOf(subject));
         const latest = await describe(digest, platform);
         const age = ageOf(sighting, latest.createdAtMs, now);
         const verdict = await judgeWhole(subject, { latest, own: undefined, platform, nowMs, age }, describe);
@@ -177,7 +177,7 @@ export async function askRegistries(questions: readonly Question[], options: Ask
 
   async function refuseStranger(subject: CheckSubject, describe: Describer): Promise<Verdict | undefined> {
     if (strangeDigests(subject, images).length === 0) return undefined;
-    const platform = await platformOf(subject.imageId);
+    const platform = await platformOf(subject);
     return (await isStranger(subject, platform, describe)) ? judgeStranger(subject) : undefined;
   }
 
@@ -233,7 +233,7 @@ export async function askRegistries(questions: readonly Question[], options: Ask
     describe: Describer,
   ): Promise<Verdict> {
     const { reference, effective } = subject;
-    const platform = await platformOf(subject.imageId);
+    const platform = await platformOf(subject);
     const now = cooldownClock(reference, effective.cooldownMs);
     const latest = await describe(digest, platform).catch(undefinedIfDeleted);
     if (latest === undefined) return heldByWave(newest, 'but the registry no longer has the version of earlier waves');
@@ -252,13 +252,15 @@ export async function askRegistries(questions: readonly Question[], options: Ask
   }
 }
 
+type PlatformSubject = Pick<CheckSubject, 'imageId' | 'platform'>;
+
 /** The manifest and config of a digest, asked for once. */
 type Describer = (digest: Digest, platform: Platform) => Promise<RemoteImage>;
 
 type MovingTag = {
   /** Digests of the tag, oldest first; the last is the current one. */
   readonly seen: readonly Sighting[];
-  /** See `CooldownClock`. */
+  /** See `createCooldownClock`. */
   readonly now: Now;
   readonly platform: Platform;
   readonly describe: Describer;
@@ -282,7 +284,7 @@ function heldByWave(newest: Verdict, why: string): Verdict {
 }
 
 /** Both clocks for the age of a version, after an answer of its registry. Without a cooldown, those of this machine. */
-export type CooldownClock = (reference: ImageReference, cooldownMs: number) => Now;
+type CooldownClock = (reference: ImageReference, cooldownMs: number) => Now;
 
 /**
  * A wall clock that is ahead must end no cooldown: machines without a hardware clock begin with any date. So the time

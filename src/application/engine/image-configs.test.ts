@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import type { Digest } from '../../domain/image/image-reference.ts';
+import { parseDigest, type Digest } from '../../domain/image/image-reference.ts';
 import type { Engine } from '../../domain/outside/outside.ts';
 import { listAll, createImageConfigs, imageOf } from './listing.ts';
 
@@ -123,5 +123,94 @@ test('an index does not show which of its images a container runs', async () => 
   const unknown = { ...(await list())!, id: index.digest, isConfigUnknown: true as const };
   expect(await known.configs.complete(unknown, { references: [image], manifestDigest: undefined })).toMatchObject({
     configFault: 'the engine does not show which image of its index the container runs',
+  });
+});
+
+describe('a container of another platform than the one that the engine shows of an index', () => {
+  const linux = (architecture: string, variant = '') => ({ os: 'linux', architecture, variant });
+
+  /** `app` runs the image of `run`; the engine shows, under the id of the index, an image of `linux/amd64`. */
+  async function setIndex(run: ReturnType<typeof linux>, { shown = linux('amd64'), isForeign = true } = {}) {
+    const scene = createSandboxScene();
+    const { store } = scene.registry;
+    const wanted = store.publish('registry.test/team/app:own', {
+      config: { Labels: { of: 'own' }, Env: ['ARCH=own'] },
+    });
+    store.publish(image, { config: { Labels: { of: 'shown' }, Env: ['ARCH=shown'] } });
+    await scene.sandbox.engine.pullImage({ reference: image });
+    scene.sandbox.control.runContainer('app', { Image: image, Labels: { of: 'own' } });
+    const { outside } = scene.startProcess();
+    const { engine } = outside;
+    const manifestDigest = parseDigest(wanted.digest)!;
+    const inspected: string[] = [];
+    const containerd: Engine = {
+      ...engine,
+      listContainers: async (filter, signal) =>
+        (await engine.listContainers(filter, signal)).map((one) => ({
+          ...one,
+          manifestDigest,
+          ...(isForeign && { platform: run }),
+        })),
+      inspectImage: async (id, signal) => {
+        inspected.push(id);
+        const found = await engine.inspectImage(id, signal);
+        return found && { ...found, ...shown };
+      },
+      inspectContainer: async (id, signal) => {
+        const { imageLabels: _, ...found } = (await engine.inspectContainer(id, signal))!;
+        return { ...found, manifestDigest, platform: run };
+      },
+    };
+    const world = { ...outside, engine: containerd };
+    const known = { ...world, ...createImageConfigs(world) };
+    const list = async () => {
+      const { containers, images } = await listAll(known, undefined);
+      return images.byId(containers[0]!.imageId);
+    };
+    return { ...scene, store, known, list, inspected };
+  }
+
+  test.each([linux('386'), linux('amd64', 'v3'), linux('arm64'), linux('arm', 'v6')])(
+    'has the configuration of its own manifest: %j',
+    async (run) => {
+      const { known, list, store } = await setIndex(run);
+      expect(await list()).toMatchObject({ labels: { of: 'own' } });
+      const container = (await known.engine.inspectContainer('app'))!;
+      expect(container.imageLabels).toEqual({ of: 'own' });
+      const requests = store.requests();
+      expect(await imageOf(known, container)).toMatchObject({ config: { Env: ['ARCH=own'] } });
+      expect(await list()).toMatchObject({ labels: { of: 'own' } });
+      expect(store.requests()).toBe(requests);
+    },
+  );
+
+  test('is found at its inspection, if the list does not show a variant', async () => {
+    const { known } = await setIndex(linux('amd64'), { shown: linux('amd64', 'v3'), isForeign: false });
+    const container = (await known.engine.inspectContainer('app'))!;
+    expect(await imageOf(known, container)).toMatchObject({ config: { Env: ['ARCH=own'] } });
+  });
+
+  test('stays unknown without its registry', async () => {
+    const { list, store } = await setIndex(linux('386'));
+    store.misbehave('registry.test', { kind: 'denied' });
+    expect(await list()).toMatchObject({
+      isConfigUnknown: true,
+      configFault: expect.stringContaining('registry.test'),
+    });
+  });
+
+  test.each([
+    [linux('amd64'), linux('amd64', 'v1')],
+    [linux('arm', 'v6'), linux('arm')],
+    [linux('arm64', 'v8'), linux('arm64')],
+  ])('is none where %j is shown as %j: no call more', async (run, shown) => {
+    const { known, list, store, inspected } = await setIndex(run, { shown, isForeign: false });
+    const requests = store.requests();
+    expect(await list()).toMatchObject({ labels: { of: 'shown' } });
+    expect(inspected).toEqual([]);
+    expect(await imageOf(known, (await known.engine.inspectContainer('app'))!)).toMatchObject({
+      config: { Env: ['ARCH=shown'] },
+    });
+    expect(store.requests()).toBe(requests);
   });
 });

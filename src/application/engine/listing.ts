@@ -14,8 +14,8 @@ import {
   type Digest,
   type ImageReference,
 } from '../../domain/image/image-reference.ts';
-import type { Platform } from '../../domain/image/platform.ts';
-import { putNewest } from '../../domain/text/plain-data.ts';
+import { runsOtherThan, type ForeignPlatform, type Platform } from '../../domain/image/platform.ts';
+import { defined, putNewest } from '../../domain/text/plain-data.ts';
 import type { SwarmNode, SwarmService } from '../../domain/container/swarm-service.ts';
 
 /**
@@ -121,14 +121,16 @@ export function createImageConfigs<Reader extends EngineReader>({
 
   function withLabels(container: Container): Container {
     const read = container.imageLabels === undefined ? known.get(container.imageId) : undefined;
-    const isOfOther = container.manifestDigest !== undefined && container.manifestDigest !== read?.configManifest;
-    return read === undefined || isOfOther ? container : { ...container, imageLabels: read.labels };
+    const isOfAnother = container.manifestDigest !== undefined && container.manifestDigest !== read?.configManifest;
+    return read === undefined || isOfAnother ? container : { ...container, imageLabels: read.labels };
   }
 
   async function complete<Each extends ImageSummary>(image: Each, use: ConfigUse, signal?: AbortSignal): Promise<Each> {
-    const isOfOther = use.manifestDigest !== undefined && image.configManifest !== use.manifestDigest;
-    if (!image.isConfigUnknown && (image.configManifest === undefined || !isOfOther)) return image;
-    const last = failed.get(image.id);
+    if (!image.isConfigUnknown && !isOfOther(image, use)) return image;
+    const before = known.get(image.id);
+    if (before !== undefined && before.configManifest === use.manifestDigest) return withConfig(image, before);
+    const place = `${image.id} ${use.manifestDigest ?? ''}`;
+    const last = failed.get(place);
     if (last !== undefined && clock.monotonicMs() - last.atMs < retryAfterMs) return withFault(image, last.why);
     try {
       const read = await inTime((either) => readConfig(image, use, either), signal);
@@ -137,7 +139,7 @@ export function createImageConfigs<Reader extends EngineReader>({
     } catch (error) {
       if (signal?.aborted || !(error instanceof ServiceError)) throw error;
       const why = describeError(error);
-      putNewest(failed, image.id, { why, atMs: clock.monotonicMs() }, maxKnown);
+      putNewest(failed, place, { why, atMs: clock.monotonicMs() }, maxKnown);
       return withFault(image, why);
     }
   }
@@ -203,6 +205,12 @@ export function createImageConfigs<Reader extends EngineReader>({
   };
 }
 
+/** Whether the image has the configuration of another manifest than the one in use. */
+function isOfOther(image: ImageSummary & ForeignPlatform, { manifestDigest, platform }: ConfigUse): boolean {
+  if (manifestDigest === undefined || manifestDigest === image.id) return false;
+  return image.configManifest === undefined ? runsOtherThan(image, platform) : image.configManifest !== manifestDigest;
+}
+
 type ReadConfig = Required<
   Pick<Image, 'os' | 'architecture' | 'variant' | 'createdAtMs' | 'config' | 'labels' | 'configManifest'>
 >;
@@ -245,26 +253,44 @@ function repositoriesOf(texts: readonly string[]): readonly ImageReference[] {
 
 /** The images with the configurations of those that containers use. The engine is asked only if it does not know one. */
 async function completeImages(
-  { engine, configs }: Pick<ReadOnlyOutside, 'engine' | 'configs'>,
+  { engine, configs, picture }: Pick<ReadOnlyOutside, 'engine' | 'configs' | 'picture'>,
   containers: readonly ContainerSummary[],
   images: readonly ImageSummary[],
   signal: AbortSignal | undefined,
 ): Promise<readonly ImageSummary[]> {
-  if (configs === undefined || !images.some(isFromRegistry)) return images;
+  if (configs === undefined) return images;
+  const usersOf = new Map<string, ContainerSummary[]>();
+  for (const user of containers) {
+    const users = usersOf.get(user.imageId);
+    if (users === undefined) usersOf.set(user.imageId, [user]);
+    else users.push(user);
+  }
   return mapConcurrently(images, 4, async (image) => {
-    const users = isFromRegistry(image) ? containers.filter(({ imageId }) => imageId === image.id) : [];
-    if (users.length === 0) return image;
-    const [manifestDigest, ...others] = new Set(users.map((user) => user.manifestDigest));
+    const users = usersOf.get(image.id) ?? [];
+    const manifests = users.map((user) => user.manifestDigest);
+    // A container of before an upgrade of the engine names no manifest.
+    const [manifestDigest, ...others] = new Set(isFromRegistry(image) ? manifests : manifests.filter(isGiven));
     if (others.length > 0) return withFault(image, 'its containers run different images of its index');
+    const platform = users.find((user) => user.platform !== undefined)?.platform;
+    if (users.length === 0 || (!isFromRegistry(image) && platform === undefined)) return image;
     if (!image.isConfigUnknown && image.configManifest === manifestDigest) return image;
+    // A list does not show of which platform the labels of an index are.
+    const seen = platform && (picture?.image(image.id) ?? (await engine.inspectImage(image.id, signal)));
+    const { os, architecture, variant } = seen ?? {};
+    const shown = { ...image, ...defined({ os, architecture, variant }) };
+    if (seen !== undefined && !image.isConfigUnknown && !runsOtherThan(shown, platform)) return image;
     const references = await Promise.all(
       users.slice(0, 2).map(async ({ id, image: listed, imageId }) => {
         if (!isImageId(listed, imageId)) return listed;
         return (await engine.inspectContainer(id, signal).catch(() => undefined))?.settings.Config.Image ?? '';
       }),
     );
-    return configs.complete(image, { references, manifestDigest }, signal);
+    return configs.complete(shown, { references, manifestDigest, ...(platform && { platform }) }, signal);
   });
+}
+
+function isGiven(digest: Digest | undefined): digest is Digest {
+  return digest !== undefined;
 }
 
 function isFromRegistry({ isConfigUnknown, configManifest }: ImageSummary): boolean {
@@ -274,12 +300,17 @@ function isFromRegistry({ isConfigUnknown, configManifest }: ImageSummary): bool
 /** The image that a container runs, with its configuration if the engine or the registry knows it. */
 export async function imageOf(
   { engine, configs }: Pick<ReadOnlyOutside, 'engine' | 'configs'>,
-  { imageId, manifestDigest, settings }: Container,
+  container: Container,
   signal?: AbortSignal,
 ): Promise<Image | undefined> {
-  const image = await engine.inspectImage(imageId, signal);
+  const image = await engine.inspectImage(container.imageId, signal);
   if (image === undefined || configs === undefined) return image;
-  return configs.complete(image, { references: [settings.Config.Image], manifestDigest }, signal);
+  return configs.complete(image, useOf(container), signal);
+}
+
+function useOf({ manifestDigest, platform, settings }: Container): ConfigUse {
+  const chosen = manifestDigest !== undefined && platform !== undefined ? { platform } : {};
+  return { references: [settings.Config.Image], manifestDigest, ...chosen };
 }
 
 /** The same, without a call if the image was seen before. The engine may have removed it since. */
@@ -288,10 +319,9 @@ export async function contentOf(
   container: Container,
   signal?: AbortSignal,
 ): Promise<Image | undefined> {
-  const { imageId, manifestDigest, settings } = container;
-  const seen = outside.picture?.image(imageId);
+  const seen = outside.picture?.image(container.imageId);
   if (seen === undefined || outside.configs === undefined) return seen ?? imageOf(outside, container, signal);
-  return outside.configs.complete(seen, { references: [settings.Config.Image], manifestDigest }, signal);
+  return outside.configs.complete(seen, useOf(container), signal);
 }
 
 /** The services of a swarm with their tasks and nodes, from one reading. */

@@ -91,6 +91,8 @@ type CheckSettings =
 /** The container's image before any registry request. */
 export type CheckSubject = {
   readonly imageId: string;
+  /** The platform that the container runs of its image. Absent: it is that of the engine or of the image. */
+  readonly platform?: Platform;
   readonly reference: ImageReference;
   /** Undefined: the engine no longer has the image, though the container runs it. */
   readonly image: ImageSummary | undefined;

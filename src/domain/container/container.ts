@@ -34,6 +34,8 @@ export type ContainerSummary = {
   readonly networkMode: string;
   /** The manifest that it runs of its image. Present if the engine names images by their index or manifest. */
   readonly manifestDigest?: Digest;
+  /** The platform that it runs of its image. Present if that is not the engine's own. */
+  readonly platform?: Platform;
   /** Absent without any port, address and mount. Podman lists no mounts. */
   readonly reach?: ContainerReach;
 };

@@ -39,6 +39,16 @@ export function sameArchitecture(a: ForeignPlatform, b: ForeignPlatform): boolea
   return one.os === other.os && one.architecture === other.architecture;
 }
 
+/**
+ * Whether a container runs another image of its index than the one that the engine shows under the index's id.
+ * Configurations for arm often lack the variant that the index has. Undefined: the engine does not tell.
+ */
+export function runsOtherThan(shown: ForeignPlatform, run: ForeignPlatform | undefined): boolean {
+  if (run === undefined || !shown.os || !shown.architecture) return false;
+  const isVague = !shown.variant && normalisePlatform(shown).architecture === 'arm';
+  return isVague ? !sameArchitecture(shown, run) : !samePlatform(shown, run);
+}
+
 type Machine = { readonly architecture: string; readonly variant?: string };
 
 const aliases: ReadonlyMap<string, Machine> = new Map<string, Machine>([

@@ -72,7 +72,7 @@ export type EnginePicture = {
 /** Configurations that the engine does not know, from the registry. */
 export type ImageConfigs = {
   /**
-   * The same image if the engine knows its configuration. Else with the one of the registry, or with `configFault`. Throws
+   * The same image if the engine knows its configuration, and shows the one of the manifest. Else with the one of the registry, or with `configFault`. Throws
    * only the signal's reason.
    */
   readonly complete: <Each extends ImageSummary>(image: Each, use: ConfigUse, signal?: AbortSignal) => Promise<Each>;
@@ -83,7 +83,7 @@ export type ConfigUse = {
   readonly references: readonly string[];
   /** The manifest of it that a container runs. Undefined: the engine does not show it, or there is no container. */
   readonly manifestDigest: Digest | undefined;
-  /** For an image that no container runs yet: the platform to choose from an index. The choice has to be compared. */
+  /** The platform that a container runs. Without a container: the one to choose from an index, which has to be compared. */
   readonly platform?: Platform;
 };
 

@@ -80,6 +80,24 @@ describe('listContainers()', () => {
     expect(server.requests.map(({ query }) => JSON.parse(query['filters'] ?? ''))).toEqual([{ id: ids }]);
   });
 
+  test("names the platform of a container if it is not the engine's", async () => {
+    const on = (architecture: string, variant?: string) => ({
+      ...listed(`${architecture}${variant ?? ''}`),
+      ImageManifestDescriptor: { digest: `sha256:${'a'.repeat(64)}`, platform: { os: 'linux', architecture, variant } },
+    });
+    const all = [on('amd64'), on('amd64', 'v1'), on('386'), on('amd64', 'v3'), on('arm64', 'v8')];
+    const { engine } = await connectedEngine({ script: { 'GET /containers/json': all } });
+    const found = await engine.listContainers();
+    expect(found.map(({ platform }) => platform?.architecture)).toEqual([
+      undefined,
+      undefined,
+      '386',
+      'amd64',
+      'arm64',
+    ]);
+    expect(found.every(({ manifestDigest }) => manifestDigest !== undefined)).toBe(true);
+  });
+
   test('passes over an entry without an id', async () => {
     const { engine } = await connectedEngine({ script: { 'GET /containers/json': [{}, null, 7, listed('web')] } });
     expect(await engine.listContainers()).toHaveLength(1);

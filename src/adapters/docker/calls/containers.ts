@@ -30,7 +30,7 @@ import { readList } from './lists.ts';
 import { completeContainer, withHealth, bodyForPodman } from './podman.ts';
 import { readContainer, readContainerSummary, readNetwork } from './translate.ts';
 import { isDefined, pathSegment, fields, text, textMap, maxAnswerBytes, readJson } from '../transport/answer.ts';
-import { formatPlatform } from '../../../domain/image/platform.ts';
+import { formatPlatform, runsOtherThan } from '../../../domain/image/platform.ts';
 import { describeError, ServiceError } from '../../../domain/text/errors.ts';
 import { EngineFailure } from '../transport/request.ts';
 import type { Labels } from '../../../domain/image/labels.ts';
@@ -53,9 +53,14 @@ export async function listContainers(
   const query = { all: '1', filters: JSON.stringify(filters) };
   const list = { thing: 'container', path: '/containers/json', query, signal } as const;
   const answer = await readList(client, list);
-  const { dockerWords } = capabilitiesOf(await client.version(signal));
+  const version = await client.version(signal);
+  const { dockerWords } = capabilitiesOf(version);
   const entries = dockerWords ? answer : await withHealth(client, list, answer);
-  return entries.map(readContainerSummary).filter(isDefined).filter(matching(filter));
+  const summaries = entries.map(readContainerSummary).filter(isDefined).filter(matching(filter));
+  return summaries.map((summary) => {
+    const { platform, ...rest } = summary;
+    return platform === undefined || runsOtherThan(version, platform) ? summary : rest;
+  });
 }
 
 /** More ids make a URL that proxies refuse (from 8 kB). The whole list is then read and filtered here. */

@@ -72,6 +72,28 @@ describe('images', () => {
     expect(await engine.inspectContainer('web')).not.toHaveProperty('imageLabels');
   });
 
+  test.each([
+    [{ architecture: 'amd64' }, { Architecture: 'amd64' }, true],
+    [{ architecture: 'arm64', variant: 'v8' }, { Architecture: 'arm64' }, true],
+    [{ architecture: 'arm', variant: 'v6' }, { Architecture: 'arm' }, true],
+    [{ architecture: '386' }, { Architecture: 'amd64' }, false],
+    [{ architecture: 'amd64' }, { Architecture: 'arm64', Variant: 'v8' }, false],
+    [{ architecture: 'amd64' }, { Architecture: 'amd64', Variant: 'v3' }, false],
+    [{ architecture: 'arm', variant: 'v6' }, { Architecture: 'arm', Variant: 'v7' }, false],
+  ])('give their labels to a container of %j if they are shown for it: %j', async (run, shown, isSame) => {
+    const id = `sha256:${'1'.repeat(64)}`;
+    const image = { Id: id, Os: 'linux', RootFS: { Layers: ['x'] }, Config: { Labels: { tier: 'web' } }, ...shown };
+    const descriptor = { digest: `sha256:${'2'.repeat(64)}`, platform: { os: 'linux', ...run } };
+    const container = { Id: 'c', Name: '/web', Image: id, Config: {}, ImageManifestDescriptor: descriptor };
+    const script = { [`GET /images/${encodeURIComponent(id)}/json`]: image, 'GET /containers/web/json': container };
+    for (const isNoted of [false, true]) {
+      const { engine } = await connectedEngine({ script });
+      if (isNoted) await engine.inspectImage(id);
+      const labels = (await engine.inspectContainer('web'))?.imageLabels;
+      expect(labels).toEqual(isSame ? { tier: 'web' } : undefined);
+    }
+  });
+
   test('are asked for one after another where many may be without a configuration, and the rest stays unknown', async () => {
     const many = Array.from({ length: 5_000 }, (_, at) => ({ Id: `sha256:${at}`, Created: 0, Labels: null }));
     const pending: (() => void)[] = [];

@@ -18,7 +18,7 @@ import { completeImage, withoutLocalDigests } from './podman.ts';
 import { lacksConfig, mayLackConfig, readImage, readImageSummary } from './translate.ts';
 import { fields, isDefined, pathSegment, text, textMap, jsonLines, count } from '../transport/answer.ts';
 import { withoutSecrets } from '../../../domain/text/hidden-secrets.ts';
-import { formatPlatform } from '../../../domain/image/platform.ts';
+import { formatPlatform, runsOtherThan, type Platform } from '../../../domain/image/platform.ts';
 import { EngineFailure } from '../transport/request.ts';
 import type { PullProgress } from '../../../domain/run/event.ts';
 import type { RegistryCredentials } from '../../../domain/outside/registry.ts';
@@ -113,33 +113,34 @@ function imagePath(idOrReference: string): string {
 type Labels = NonNullable<Container['imageLabels']>;
 
 type ImageLabels = {
-  readonly of: (imageId: string, signal?: AbortSignal) => Promise<Labels | undefined>;
+  readonly of: (container: Container, signal?: AbortSignal) => Promise<Labels | undefined>;
   /** Remembers the labels of an image that was inspected for another reason. */
-  readonly note: (image: Pick<Image, 'id' | 'config' | 'isConfigUnknown'>) => void;
+  readonly note: (image: Image) => void;
 };
 
+type KnownLabels = Platform & { readonly labels: Labels };
+
 /**
- * Labels of an image by its id. Undefined when the engine no longer has the image, or does not know or show them. An id names fixed
- * content, so a cached result stays valid.
+ * Labels of a container's image. Undefined when the engine no longer has the image, does not know or show them, or shows
+ * those for another platform than the container's. An id names fixed content, so a cached result stays valid.
  */
 export function createImageLabels(client: Client): ImageLabels {
-  const known = new Map<string, Labels>();
+  const known = new Map<string, KnownLabels>();
 
-  function remember(imageId: string, labels: Labels): void {
+  function remember(imageId: string, labels: KnownLabels): void {
     if (known.size >= maxRemembered) known.clear();
     known.set(imageId, labels);
   }
 
   return {
-    async of(imageId, signal) {
-      const remembered = known.get(imageId);
-      if (remembered !== undefined) return remembered;
-      const labels = await readLabels(client, imageId, signal);
-      if (labels !== undefined) remember(imageId, labels);
-      return labels;
+    async of({ imageId, platform }, signal) {
+      const shown = known.get(imageId) ?? (await readLabels(client, imageId, signal));
+      if (shown === undefined) return undefined;
+      remember(imageId, shown);
+      return runsOtherThan(shown, platform) ? undefined : shown.labels;
     },
-    note: ({ id, config, isConfigUnknown }) => {
-      if (!isConfigUnknown) remember(id, textMap(config.Labels));
+    note: ({ id, config, isConfigUnknown, os, architecture, variant }) => {
+      if (!isConfigUnknown) remember(id, { os, architecture, variant, labels: textMap(config.Labels) });
     },
   };
 }
@@ -147,12 +148,14 @@ export function createImageLabels(client: Client): ImageLabels {
 /** More images than an engine's containers use. Above it, the cache is cleared. */
 const maxRemembered = 500;
 
-async function readLabels(client: Client, imageId: string, signal?: AbortSignal): Promise<Labels | undefined> {
+async function readLabels(client: Client, imageId: string, signal?: AbortSignal): Promise<KnownLabels | undefined> {
   if (imageId === '') return undefined;
   try {
     const doing = `inspect the image ${quoted(imageId)}`;
     const image = await readInspected(client, { doing, path: `${imagePath(imageId)}/json`, signal });
-    return image === undefined || lacksConfig(image) ? undefined : textMap(fields(image['Config'])['Labels']);
+    if (image === undefined || lacksConfig(image)) return undefined;
+    const [os, architecture, variant] = [text(image['Os']), text(image['Architecture']), text(image['Variant'])];
+    return { os, architecture, variant, labels: textMap(fields(image['Config'])['Labels']) };
   } catch (error) {
     // An engine that cannot show this image may still answer about the container.
     if (error instanceof ServiceError && error.code === 'engine-refused') return undefined;

@@ -29,7 +29,6 @@ export function readContainerSummary(entry: unknown): ContainerSummary | undefin
   const { Id, Names, Image: image, ImageID, State, Status, Labels, Created, HostConfig } = fields(entry);
   const id = text(Id);
   if (id === '') return undefined;
-  const { manifestDigest } = manifestOf(fields(fields(entry)['ImageManifestDescriptor']));
   return {
     id,
     name: nameOf(texts(Names)) || shortId(id),
@@ -40,7 +39,7 @@ export function readContainerSummary(entry: unknown): ContainerSummary | undefin
     labels: textMap(Labels),
     createdAtMs: count(Created) * 1000,
     networkMode: text(fields(HostConfig)['NetworkMode']),
-    ...(manifestDigest !== undefined && { manifestDigest }),
+    ...manifestOf(fields(fields(entry)['ImageManifestDescriptor'])),
     ...readReach(fields(entry)),
   };
 }
