@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createSandboxRegistry } from '../../../sandbox/registry/registry.ts';
 import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
 import type { Registry } from '../../domain/outside/registry.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
 import { parseImageReference } from '../../domain/image/image-reference.ts';
 import { readTagPolicy, type TagPolicy } from '../../domain/image/version-tag.ts';
 import { createCandidateFinder } from './newer.ts';
@@ -180,6 +181,21 @@ test.each([
   const { find, store } = scene({ '1.0': [amd64] });
   expect(await answer(find, tag, policy)).toBe(expected);
   expect(store.listings() + store.requests()).toBe(0);
+});
+
+test('a tag that cannot be judged is passed over for a lower one, and told', async () => {
+  const { find } = scene({ '1.0': [amd64], '1.1': [amd64], '1.2': [amd64] });
+  const error = new ServiceError('registry-invalid', 'its signatures cannot be read');
+  const reference = parseImageReference(`${name}:1.0`);
+  const judge = ({ step }: { readonly step: { readonly tag: string } }) =>
+    step.tag === '1.2' ? Promise.reject(error) : Promise.resolve('take' as const);
+  const asked = { reference, policy: policyOf('minor'), platform: amd64, isSignatureNeeded: true };
+  expect(await find({ ...asked, judge })).toMatchObject({
+    kind: 'found',
+    step: { tag: '1.1' },
+    unreadable: { tag: '1.2', error },
+  });
+  await expect(find({ ...asked, judge: () => Promise.reject(error) })).rejects.toBe(error);
 });
 
 test('a registry that lists no tags, or refuses, is no answer', async () => {

@@ -130,11 +130,11 @@ export function createCandidateFinder(
       }
       tries += 1;
       const next = { ...reference, tag: step.tag };
-      const image = await imageOf(next, platform, signal).catch((error: unknown) => {
+      const passOver = (error: unknown): undefined => {
         if (!(error instanceof ServiceError) || error.code !== 'registry-invalid') throw error;
         passed = { unreadable: { tag: step.tag, error }, ...passed };
-        return undefined;
-      });
+      };
+      const image = await imageOf(next, platform, signal).catch(passOver);
       if (image === undefined) continue;
       if (isOlder(image, builtAtMs)) {
         // A tag that is not signed says nothing about others.
@@ -143,7 +143,9 @@ export function createCandidateFinder(
         continue;
       }
       const found = { reference: next, digest: image.digest, image, step, isNew: place < newCount };
-      const isTaken = (await judge?.(found)) !== 'wait';
+      const judged = judge === undefined ? 'take' : await judge(found).catch(passOver);
+      if (judged === undefined) continue;
+      const isTaken = judged === 'take';
       if (isTaken || best === undefined) best = found;
       if (isTaken) break;
     }
@@ -205,8 +207,11 @@ const maxMatchingMs = 3000;
 /** A repository that has dropped a platform has no image for it in any newer tag. */
 const maxTries = 5;
 
-/** Each takes some requests, which count towards the rate limits of registries. */
-const maxTriesForSigned = 200;
+/**
+ * Each takes some requests, which count towards the rate limits of registries. Fewer than `chooseTag` returns, so that
+ * the limit is told.
+ */
+const maxTriesForSigned = 900;
 
 const maxMsForSigned = 60_000;
 

@@ -351,11 +351,11 @@ describe('an image that must be signed', () => {
     expect(await check()).toMatchObject({ status: 'stale', candidate: `${repository}:1.1` });
     expect(await update()).toMatchObject({ outcome: 'updated' });
     expect(image()).toBe(`${repository}:1.1`);
-    for (let n = 122; n < 203; n += 1) store.publish(`${repository}:1.${n}`, version(`1.${n}`));
+    for (let n = 122; n < 903; n += 1) store.publish(`${repository}:1.${n}`, version(`1.${n}`));
     const held = await check();
-    expect(held).toMatchObject({ status: 'held', hold: 'unsigned', candidate: `${repository}:1.202` });
+    expect(held).toMatchObject({ status: 'held', hold: 'unsigned', candidate: `${repository}:1.902` });
     expect(held?.reason).toContain(
-      'the 200 highest tags are unsigned or cannot be used, and lower ones were not looked at',
+      'the 900 highest tags are unsigned or cannot be used, and lower ones were not looked at',
     );
     await sign('1.4');
     expect(await check()).toMatchObject({ status: 'stale', candidate: `${repository}:1.4` });
