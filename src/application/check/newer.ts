@@ -384,7 +384,7 @@ export type TagSightings = {
   readonly see: (
     reference: string,
     digest: Digest,
-    at: { readonly now: Now; readonly cooldownMs: number; readonly isNew?: boolean },
+    at: { readonly now: Now & { readonly storeMs: number }; readonly cooldownMs: number; readonly isNew?: boolean },
   ) => readonly Sighting[];
   /** The sightings of a tag, oldest first. */
   readonly of: (reference: string) => readonly Sighting[];
@@ -405,13 +405,10 @@ export function createTagSightings({ clock, store }: KeptTags): TagSightings {
   /** As stored, by reference. Their age is known once their registry has told the time. */
   const stored = new Map<string, SeenTag>();
   const highest = new Map<string, string>();
-  const moved = new Set<string>();
+  /** The clocks at the sighting, by reference: those for the file. */
+  const moved = new Map<string, Now>();
   let loading: Promise<void> | undefined;
   let written: Promise<unknown> = Promise.resolve();
-
-  function now() {
-    return { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
-  }
 
   async function load(): Promise<void> {
     const records = (await store?.read()) ?? [];
@@ -433,16 +430,16 @@ export function createTagSightings({ clock, store }: KeptTags): TagSightings {
       const maxMs = Math.max(known.maxMs, cooldownMs);
       const seen = withSighting(known.seen, digest, { monotonicMs, maxMs, isNew });
       putNewest(tags, reference, { maxMs, seen }, maxSeenTags);
-      if (known.seen.at(-1)?.digest !== digest) moved.add(reference);
+      if (known.seen.at(-1)?.digest !== digest) moved.set(reference, { nowMs: at.storeMs, monotonicMs });
       return seen;
     },
-    of: (reference) => find(reference, { ...now(), nowMs: 0 })?.seen ?? [],
+    of: (reference) => find(reference, { nowMs: 0, monotonicMs: clock.monotonicMs() })?.seen ?? [],
     highest: (key) => highest.get(key),
     noteHighest: (key, tag) => putNewest(highest, key, tag, maxSeenTags),
     keep() {
-      const records = [...moved].flatMap((reference) => {
+      const records = [...moved].flatMap(([reference, at]) => {
         const known = tags.get(reference);
-        return (known && toWallClock({ reference, ...known }, now())) ?? [];
+        return (known && toWallClock({ reference, ...known }, at)) ?? [];
       });
       if (store !== undefined && records.length > 0) written = Promise.all([written, store.append(records)]);
       moved.clear();

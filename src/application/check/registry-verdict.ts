@@ -283,8 +283,12 @@ function heldByWave(newest: Verdict, why: string): Verdict {
   return { ...newest, status: 'held', hold: 'wave', reason: `${newest.reason}, ${why}` };
 }
 
-/** Both clocks for the age of a version, after an answer of its registry. Without a cooldown, those of this machine. */
-type CooldownClock = (reference: ImageReference, cooldownMs: number) => Now;
+/**
+ * Both clocks for the age of a version, after an answer of its registry. Without a cooldown, those of this machine.
+ * `storeMs`: the time of a sighting for its file, by the later clock. The clock of a later process may be right again,
+ * and a time that is too late only lengthens a cooldown.
+ */
+type CooldownClock = (reference: ImageReference, cooldownMs: number) => Now & { readonly storeMs: number };
 
 /**
  * A wall clock that is ahead must end no cooldown: machines without a hardware clock begin with any date. So the time
@@ -301,13 +305,13 @@ export function createCooldownClock(world: {
 
   return (reference, cooldownMs) => {
     const [nowMs, monotonicMs] = [clock.nowMs(), clock.monotonicMs()];
-    if (cooldownMs === 0) return { nowMs, monotonicMs };
+    if (cooldownMs === 0) return { nowMs, monotonicMs, storeMs: nowMs };
     const told = registry.timeAt(reference);
     const of = { registry: reference.registry };
     if (told === undefined) {
       if (isFirst(`${reference.registry} silent`))
         log.warn('A registry sends no time, so cooldowns of its images count from the start of this process', of);
-      return { nowMs: 0, monotonicMs };
+      return { nowMs: 0, monotonicMs, storeMs: nowMs };
     }
     const aheadMs = nowMs - told;
     if (aheadMs > toleranceMs && isFirst(`${reference.registry} ahead`))
@@ -315,7 +319,7 @@ export function createCooldownClock(world: {
         ...of,
         ahead: formatDuration(Math.round(aheadMs / 1000) * 1000),
       });
-    return { nowMs: aheadMs > toleranceMs ? told : nowMs, monotonicMs };
+    return { nowMs: aheadMs > toleranceMs ? told : nowMs, monotonicMs, storeMs: Math.max(nowMs, told) };
   };
 }
 
