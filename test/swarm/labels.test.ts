@@ -17,6 +17,8 @@ describeInSwarm('labels that restrain the updates of services', {}, (swarm) => {
       unsigned: [{ 'com.centurylinklabs.watchtower.verify': 'any' }, 'not signed'],
       night: [{ 'upkeep.window': 'at night' }, 'Its window cannot be read'],
       local: [{ 'upkeep.no-pull': 'true' }, 'cannot be followed on a service'],
+      built: [{ 'upkeep.from-registry': 'false' }, 'cannot be followed on a service'],
+      stored: [{ 'upkeep.data': 'volumes' }, 'their data cannot be copied'],
     } as const;
     const services = new Map<string, { readonly id: string; readonly image: string }>();
     for (const [name, [labels]] of Object.entries(held)) {

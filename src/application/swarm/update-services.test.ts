@@ -318,6 +318,9 @@ test.each<[string, Partial<ServiceSettings>, string]>([
   ['com.centurylinklabs.watchtower.verify-annotation: env', {}, 'the label upkeep.verify-annotation cannot be read'],
   ['upkeep.no-pull: true', {}, 'Its label "upkeep.no-pull" cannot be followed on a service'],
   ['com.centurylinklabs.watchtower.no-pull: true', {}, 'cannot be followed on a service'],
+  ['upkeep.no-restart: ture', {}, 'Its label "upkeep.no-restart" cannot be followed on a service'],
+  ['upkeep.from-registry: false', {}, 'Its label "upkeep.from-registry" cannot be followed on a service'],
+  ['upkeep.data: volumes', {}, 'so their data cannot be copied; remove it to update the service'],
   ['upkeep.health-probe: http://:80/', {}, 'Its label "upkeep.health-probe" cannot be followed'],
   ['upkeep.lifecycle.pre-update: exit 75', { lifecycleHooks: true }, 'Its label "upkeep.lifecycle.pre-update"'],
   [

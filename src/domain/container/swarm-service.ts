@@ -1,4 +1,4 @@
-import { familyPrefix, journalPrefix, ownPrefix, type Labels } from '../image/labels.ts';
+import { dropInPrefix, familyPrefix, journalPrefix, ownPrefix, type Labels } from '../image/labels.ts';
 import type { Platform } from '../image/platform.ts';
 import {
   shortDigest,
@@ -334,7 +334,7 @@ function isRestarting({ count, mode, replicas, update }: SwarmService): boolean 
 /** Warnings about its labels without effect on a service, with the reasons; safe to print. */
 export function labelsWithoutEffect(service: SwarmService): readonly string[] {
   return Object.keys(labelsOfService(service))
-    .filter((label) => !hasEffect(label) && !holdsBack(label) && !label.startsWith(journalPrefix))
+    .filter((label) => !hasEffect(label) && restraintOf(label) === undefined && !label.startsWith(journalPrefix))
     .slice(0, maxWarnings)
     .map((label) => `The label ${quoted(label)} has no effect on a service: ${whyNot(label)}`);
 }
@@ -351,16 +351,29 @@ function hasEffect(label: string): boolean {
   return name === undefined || supportedNames.includes(name);
 }
 
-/** Without its prefix. Undefined for a label of another tool. */
-export function nameOf(label: string): string | undefined {
-  if (label.startsWith(ownPrefix)) return label.slice(ownPrefix.length);
-  return label.startsWith(familyPrefix) ? label.slice(label.lastIndexOf('.') + 1) : undefined;
+/** Without its prefix. Undefined for a label of a tool outside Watchtower's family. */
+function nameOf(label: string): string | undefined {
+  const prefix = [ownPrefix, dropInPrefix].find((each) => label.startsWith(each));
+  if (prefix !== undefined) return label.slice(prefix.length);
+  return label.startsWith(familyPrefix) ? label : undefined;
 }
 
-/** A label that restrains updates, and cannot be followed: it holds the service back. See `whyHeldByLabel`. */
-function holdsBack(label: string): boolean {
-  return ['no-pull', 'health-probe', 'lifecycle.pre-update', 'pre-update'].includes(nameOf(label) ?? '');
+/**
+ * The name of a label that restrains the updates of a container, and cannot be followed on a service, so that it holds
+ * the service back: see `whyHeldByLabel`. Undefined for any other label.
+ */
+export function restraintOf(label: string): string | undefined {
+  return restraints.find((name) => name === nameOf(label));
 }
+
+const restraints: readonly string[] = [
+  'no-pull',
+  'no-restart',
+  'from-registry',
+  'data',
+  'health-probe',
+  'lifecycle.pre-update',
+];
 
 const supportedNames: readonly string[] = [
   'enable',
@@ -384,6 +397,7 @@ export function whyNot(label: string): string {
     return 'it needs a shell, or an address, on the node of each task';
   if (/start-first|stop-|keep-old|no-restart|auto-remove/.test(label))
     return "the swarm replaces its tasks, by the service's own update_config";
+  if (/\.data\b/.test(label)) return 'the swarm starts and stops its tasks by itself, so their data cannot be copied';
   if (label.endsWith('no-pull')) return 'the nodes pull its image themselves';
   return `a service supports only ${supportedNames.slice(0, -1).join(', ')} and ${supportedNames.at(-1)}`;
 }

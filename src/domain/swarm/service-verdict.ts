@@ -11,7 +11,7 @@ import {
   digestIn,
   readServiceImage,
   labelsOfService,
-  nameOf,
+  restraintOf,
   whyNot,
   type ServiceImage,
   type SwarmNode,
@@ -141,14 +141,20 @@ export function whyHeldByLabel(
   { lifecycleHooks }: Pick<ServiceSettings, 'lifecycleHooks'>,
 ): string | undefined {
   const labels = labelsOfService(service);
-  const { noPull, healthProbe } = readLabels(labels, {}).labelSettings;
-  const isEffective: Readonly<Record<string, boolean>> = {
-    'no-pull': noPull === true,
-    'health-probe': healthProbe !== undefined && healthProbe.kind !== 'none',
+  const { noPull, noRestart, fromRegistry, data, healthProbe } = readLabels(labels, {}).labelSettings;
+  // A text that cannot be read may be meant as a restriction.
+  const restrains: Readonly<Record<string, boolean>> = {
+    'no-pull': noPull !== false,
+    'no-restart': noRestart !== false,
+    'from-registry': fromRegistry !== true,
+    data: data?.kind !== 'none',
+    'health-probe': healthProbe?.kind !== 'none',
     'lifecycle.pre-update': lifecycleHooks,
-    'pre-update': lifecycleHooks,
   };
-  const label = Object.keys(labels).find((each) => labels[each] !== '' && isEffective[nameOf(each) ?? ''] === true);
+  const label = Object.keys(labels).find((each) => {
+    const name = restraintOf(each);
+    return name !== undefined && labels[each]?.trim() !== '' && restrains[name] !== false;
+  });
   if (label === undefined) return undefined;
   return `Its label ${quoted(label)} cannot be followed on a service: ${whyNot(label)}; remove it to update the service`;
 }
