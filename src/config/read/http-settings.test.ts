@@ -251,7 +251,7 @@ describe('the tokens', () => {
 
   test('one of fewer than 16 characters is warned about, in a file too', () => {
     const path = join(folder, 'short');
-    writeFileSync(path, 'ööööööööööööööö\n');
+    writeFileSync(path, 'fifteen-letters\n');
     const warningsOf = (token: string) => {
       const loaded = load(['--http-api-endpoints', 'check,events', '--http-api-token', token], {
         UPKEEP_HTTP_API_EVENTS_TOKEN: 'x'.repeat(16),

@@ -7,10 +7,11 @@ test.each([
   ['\ufeff  secret', [{ name: undefined, token: 'secret' }]],
   ['a:b:c', [{ name: undefined, token: 'a:b:c' }]],
   ['bob:secret', [{ name: undefined, token: 'bob:secret' }]],
-  ['two words', [{ name: undefined, token: 'two words' }]],
+  ['q7#T+/9=:~', [{ name: undefined, token: 'q7#T+/9=:~' }]],
   ['# the token of the dashboard\n\nsecret\n', [{ name: undefined, token: 'secret' }]],
   ['anna: t1', [{ name: 'anna', token: 't1' }]],
-  ['anna: #t1', [{ name: 'anna', token: '#t1' }]],
+  ['anna: t1#', [{ name: 'anna', token: 't1#' }]],
+  ['anna: /t1', [{ name: 'anna', token: '/t1' }]],
   [
     'ci: t1 operator, image=acme/*\nboard:  t2   viewer',
     [
@@ -29,6 +30,9 @@ test.each([
 ])('readTokens(%j)', (text, tokens) => expect(readTokens(text)).toEqual({ kind: 'tokens', tokens }));
 
 const unnamed = 'is not NAME: TOKEN, as each line of several has to be';
+const noCharacters = 'has a token without a letter or digit';
+const badCharacter = 'has a token with a space, or with a character outside ASCII';
+const notMeant = 'has a comment or a filter where its token should be';
 const badName = 'has a name that is not 1 to 50 letters, digits, spaces or . _ @ -';
 test.each([
   ['', 'the file has no token'],
@@ -38,6 +42,26 @@ test.each([
   ['bob:', 'line 1 has a name without a token'],
   ['# tokens\n\nbob: \n', 'line 3 has a name without a token'],
   ['anna: t1\nbob:', 'line 2 has a name without a token'],
+  ['bob: #', 'line 1 has a name without a token'],
+  ['anna: t1\nbob: #later', 'line 2 has a name without a token'],
+  ['bob: # later', 'line 1 has a name without a token'],
+  ['bob: ,', `line 1 ${noCharacters}`],
+  ['anna: t1\nbob: ""', `line 2 ${noCharacters}`],
+  ['bob: ... operator', `line 1 ${noCharacters}`],
+  ['---', `line 1 ${noCharacters}`],
+  ['bob: image=acme/*', `line 1 ${notMeant}`],
+  ['bob: Container=web', `line 1 ${notMeant}`],
+  ['bob: //later', `line 1 ${notMeant}`],
+  ['bob: ;later', `line 1 ${notMeant}`],
+  [';tokens', `line 1 ${notMeant}`],
+  ['//tokens', `line 1 ${notMeant}`],
+  ['image=acme/*', `line 1 ${notMeant}`],
+  ['// tokens', `line 1 ${badCharacter}`],
+  ['; tokens', `line 1 ${badCharacter}`],
+  ['-- the tokens of the house', `line 1 ${badCharacter}`],
+  ['bob:\u200b', `line 1 ${badCharacter}`],
+  ['bob: \u200bt1', `line 1 ${badCharacter}`],
+  ['bob: pässword', `line 1 ${badCharacter}`],
   [
     'bob: my secret',
     'line 1 has a token with a space in it, or a word after it that is no role (viewer, operator, admin)',
@@ -61,9 +85,9 @@ test.each([
   ],
 ])('readTokens(%j) refuses the file', (text, why) => expect(readTokens(text)).toEqual({ kind: 'refused', why }));
 
-test('a token without spaces, comment and final colon is never taken for a name and a token', () => {
+test('a token of letters, digits and signs, without a final colon, is never taken for a name and a token', () => {
   fc.assert(
-    fc.property(fc.stringMatching(/^[!"$-~][!-~]{0,78}[!-9;-~]$/), (token) => {
+    fc.property(fc.stringMatching(/^[!"$-.0-:<-BD-HJ-Z\\[-bd-hj-~][!-~]{0,78}[\da-zA-Z][!-9;-~]$/), (token) => {
       expect(readTokens(`${token}\n`)).toEqual({ kind: 'tokens', tokens: [{ name: undefined, token }] });
     }),
   );
