@@ -9,6 +9,7 @@ export type OpenFile = { readonly handle: FileHandle; readonly bytes: number };
 export type Lines = {
   /** Undefined: the file is missing or empty. */
   readonly first: string | undefined;
+  readonly isMissing: boolean;
   /** The lines after the first. */
   readonly lines: readonly string[];
   /** Lines after the first were omitted. */
@@ -18,15 +19,15 @@ export type Lines = {
 /** The first line, and the lines in the last 64 MiB of a file. */
 export async function readLines(path: string): Promise<Lines> {
   const handle = await openIfThere(path);
-  if (handle === undefined) return { first: undefined, lines: [], isCut: false };
+  if (handle === undefined) return { first: undefined, isMissing: true, lines: [], isCut: false };
   try {
     const { size } = await handle.stat();
     const fromByte = Math.max(0, size - maxBytes);
     const text = await readBetween(handle, fromByte, size);
     const lines = text.split('\n').filter((line) => line.trim() !== '');
-    if (fromByte === 0) return { first: lines[0], lines: lines.slice(1), isCut: false };
+    if (fromByte === 0) return { first: lines[0], isMissing: false, lines: lines.slice(1), isCut: false };
     const [first] = (await readBetween(handle, 0, maxHead)).split('\n');
-    return { first, lines: lines.slice(1), isCut: true };
+    return { first, isMissing: false, lines: lines.slice(1), isCut: true };
   } finally {
     await handle.close();
   }

@@ -8,9 +8,11 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { open as openFile } from 'node:fs/promises';
@@ -170,6 +172,81 @@ test.each<[string, string, boolean]>([
   expect(strict.fault()).toBe(isFault ? 'things.jsonl: a line of it cannot be read' : undefined);
   expect(await strict.append([{ n: 2 }])).toBe(isFault ? 'not-kept' : 'kept');
   expect(readFileSync(path, 'utf8')).toContain(line);
+});
+
+const shortened = 'things.jsonl: it has become shorter, or was removed, while Upkeep runs';
+const cut = (path: string, keep: (bytes: number) => number) => truncateSync(path, keep(statSync(path).size));
+
+test.each<[string, (path: string) => void, string]>([
+  ['by the end of its last line', (path) => cut(path, (bytes) => bytes - 4), shortened],
+  ['by its last line', (path) => cut(path, (bytes) => bytes - '{"n":2}\n'.length), shortened],
+  ['to a third', (path) => cut(path, (bytes) => Math.floor(bytes / 3)), shortened],
+  ['to its first line', (path) => writeFileSync(path, `${readFileSync(path, 'utf8').split('\n')[0]}\n`), shortened],
+  ['to an empty line', (path) => writeFileSync(path, '\n'), 'things.jsonl: it is empty'],
+  ['to nothing', (path) => cut(path, () => 0), 'things.jsonl: it is empty'],
+  ['by its removal', (path) => rmSync(path), shortened],
+])('where nothing may be missing, a file that is shortened %s is a fault of who knew it', async (_, spoil, fault) => {
+  const path = freshPath();
+  const [reader, writer] = [open(path, undefined, true), open(path, undefined, true)];
+  await writer.append([{ n: 1 }]);
+  await reader.read();
+  await writer.append([{ n: 2 }]);
+  await reader.read();
+  const whole = readFileSync(path);
+  spoil(path);
+  for (const { read, append, fault: faultOf, log } of [reader, writer]) {
+    await read();
+    expect(faultOf()).toBe(fault);
+    expect(await append([{ n: 3 }])).toBe('not-kept');
+    await read();
+    expect(faultOf()).toBe(fault);
+    expect(log.lines).toHaveLength(1);
+  }
+  expect(numbers(await reader.read())).toEqual([1, 2]);
+  writeFileSync(path, whole);
+  expect(numbers(await reader.read())).toEqual([1, 2]);
+  expect([reader.fault(), await writer.append([{ n: 3 }])]).toEqual([undefined, 'kept']);
+});
+
+test('where nothing may be missing, another process may append, and replace the file by a shorter one', async () => {
+  const path = freshPath();
+  const [one, other] = [open(path, undefined, true), open(path, undefined, true)];
+  for (let n = 0; n < 60; n += 1) await one.append([{ n }]);
+  await other.read();
+  const { size } = statSync(path);
+  // Its compaction.
+  const lines = readFileSync(path, 'utf8').trim().split('\n');
+  writeFileSync(`${path}.new`, `${[lines[0], ...lines.slice(-50)].join('\n')}\n`);
+  renameSync(`${path}.new`, path);
+  expect(statSync(path).size).toBeLessThan(size);
+  for (const { read, fault } of [one, other]) {
+    expect(numbers(await read())).toHaveLength(50);
+    expect(fault()).toBeUndefined();
+  }
+  expect(await one.append([{ n: 60 }])).toBe('kept');
+  expect(numbers(await other.read())).toHaveLength(51);
+});
+
+test('where nothing may be missing, a new file has its first line at once, and an empty one is a fault', async () => {
+  const path = freshPath();
+  const records = open(path, undefined, true);
+  expect([await records.read(), records.fault()]).toEqual([[], undefined]);
+  const appended = records.append([{ n: 1 }]);
+  const sizes = new Set<number>();
+  for (let isDone = false; !isDone;) {
+    isDone = await Promise.race([appended.then(() => true), new Promise<false>((go) => setImmediate(() => go(false)))]);
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found !== undefined) sizes.add(found.size);
+  }
+  expect(sizes).not.toContain(0);
+  writeFileSync(path, '');
+  const late = open(path, undefined, true);
+  await late.read();
+  expect(late.fault()).toBe('things.jsonl: it is empty');
+  expect(await late.append([{ n: 2 }])).toBe('not-kept');
+  const lenient = open(path);
+  await lenient.read();
+  expect(lenient.fault()).toBeUndefined();
 });
 
 test('a disk that does not answer is a fault, until it answers', async () => {

@@ -13,24 +13,31 @@ import { appendLines, closeLines, makeFolderIn, readLines, replaceLines, type Op
  * has ended, however long a network file system takes: the deadlines are for the callers only.
  */
 export function createSharedRecords<Item>(options: RecordFileOptions<Item>): SharedRecords<Item> {
-  const { path, what, log, deadlineMs } = options;
+  const { path, what, mustBeWhole, log, deadlineMs } = options;
   const file = createRecordFile({ ...options, deadlineMs: Infinity });
   let known: readonly Item[] = [];
   /** Of the file as it was read without a fault. */
   let version: string | undefined;
+  /** The file as it was last read without a fault, or written. */
+  let whole: FileState | undefined;
   let fault: string | undefined;
   const inTurn = createQueue();
   let waiting = 0;
 
   async function readAll(): Promise<readonly Item[]> {
-    const now = await versionOf(path);
-    if (now === undefined || now !== version) {
-      const { items, fault: why } = await file.peek();
-      fault = why;
-      if (why === undefined) [known, version] = [items, now];
-    } else {
+    const now = await stateOf(path);
+    if (now !== undefined && now.version === version) {
       fault = undefined;
+      return known;
     }
+    const { items, fault: why } = await file.peek();
+    if (why === undefined && mustBeWhole === true && isShortened(whole, now)) {
+      if (fault !== shortened) log.warn(`The ${what} in ${quoted(path, 300)} do not count: ${shortened}`);
+      fault = shortened;
+      return known;
+    }
+    fault = why;
+    if (why === undefined) [known, version, whole] = [items, now?.version, now ?? whole];
     return known;
   }
 
@@ -45,7 +52,10 @@ export function createSharedRecords<Item>(options: RecordFileOptions<Item>): Sha
     try {
       // Only reading shows that a file has a newer version.
       await readAll();
-      return fault === undefined ? await file.append(items) : 'not-kept';
+      if (fault !== undefined) return 'not-kept';
+      const written = await file.append(items);
+      whole = (await stateOf(path)) ?? whole;
+      return written;
     } finally {
       await file.close();
       if (lock.kind === 'held') await lock.release();
@@ -83,15 +93,33 @@ const writeDeadlineMs = 20_000;
 /** About 60 ms apart. A write takes a few milliseconds. */
 const lockTries = 80;
 
-/** Changes with every write: an append changes the size, a replacement the inode. Undefined: it is not known. */
-async function versionOf(path: string): Promise<string | undefined> {
+type FileState = {
+  /** Changes with every write: an append changes the size, a replacement the inode. */
+  readonly version: string;
+  /** Changes with a replacement only. An inode may be used again, so the time of its creation is added. Undefined: there is no file. */
+  readonly identity: string | undefined;
+  readonly bytes: bigint;
+};
+
+const missing = 'none';
+
+/** Undefined: it is not known. */
+async function stateOf(path: string): Promise<FileState | undefined> {
   try {
-    const { ino, size, mtimeNs } = await lstat(path, { bigint: true });
-    return `${ino} ${size} ${mtimeNs}`;
+    const { ino, size, mtimeNs, birthtimeNs } = await lstat(path, { bigint: true });
+    return { version: `${ino} ${size} ${mtimeNs}`, identity: `${ino} ${birthtimeNs}`, bytes: size };
   } catch (error) {
-    return codeOf(error) === 'ENOENT' ? 'none' : undefined;
+    return codeOf(error) === 'ENOENT' ? { version: missing, identity: undefined, bytes: 0n } : undefined;
   }
 }
+
+/** No process of ours does that: each appends, or replaces the file by another one. */
+function isShortened(before: FileState | undefined, now: FileState | undefined): boolean {
+  if (before?.identity === undefined || now === undefined) return false;
+  return now.identity === undefined || (now.identity === before.identity && now.bytes < before.bytes);
+}
+
+const shortened = 'it has become shorter, or was removed, while Upkeep runs';
 
 export type RecordFileOptions<Item> = {
   readonly path: string;
@@ -104,8 +132,8 @@ export type RecordFileOptions<Item> = {
   /** The items to keep, at the start and whenever the file has doubled its size. */
   readonly compact: (items: readonly Item[]) => readonly Item[];
   /**
-   * A line that cannot be read makes the whole file unreadable, because a missing item would permit something. Absent:
-   * such a line is skipped.
+   * A line that cannot be read makes the whole file unreadable, because a missing item would permit something. So does
+   * an empty file, and one that was shortened or removed. Absent: such a line is skipped.
    */
   readonly mustBeWhole?: true;
   readonly log: Pick<Log, 'warn'>;
@@ -154,7 +182,7 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
   }
 
   async function readItems(): Promise<Read<Item>> {
-    const { first, lines, isCut } = await readLines(path);
+    const { first, isMissing, lines, isCut } = await readLines(path);
     isForeign = first !== undefined && first !== head && isOfOther(first, what, version);
     if (isForeign) {
       warnOnce(`The ${what} are not kept: ${name} was written by a newer version or another program`);
@@ -168,8 +196,10 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
     // A process that was killed during a write leaves one unreadable line.
     if (unreadable.length > 1) warnOnce(`Some lines of ${name} cannot be read`, { lines: unreadable.length });
     if (mustBeWhole !== true) return { items, fault: undefined };
-    isForeign = isCut || unreadable.some(({ line }) => !isCutOff(line));
+    const isEmpty = first === undefined && !isMissing;
+    isForeign = isEmpty || isCut || unreadable.some(({ line }) => !isCutOff(line));
     if (isForeign) warnOnce(`The ${what} in ${name} are not changed, because not all of its lines can be read`);
+    if (isEmpty) return { items, fault: 'it is empty' };
     return { items, fault: isCut ? 'it is too large' : isForeign ? 'a line of it cannot be read' : undefined };
   }
 
@@ -187,6 +217,8 @@ export function createRecordFile<Item>(options: RecordFileOptions<Item>): Record
   async function appendAll(items: readonly Item[]): Promise<'kept' | 'not-kept'> {
     if (isForeign) return 'not-kept';
     try {
+      // A kill or a full disk must not leave a new file empty.
+      if (mustBeWhole === true && file === undefined && (await stateOf(path))?.version === missing) await rewrite([]);
       file = await appendLines(file, path, { head, lines: items.map((item) => JSON.stringify(item)) });
       if (isFailing) log.warn(`The ${what} are kept in ${name} again`);
       isFailing = false;

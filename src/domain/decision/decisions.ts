@@ -240,7 +240,8 @@ export function describeHold(hold: HoldReason, container: string): string {
   }
 }
 
-export const unreadableRemedy = 'correct this file in the folder of --state-dir, or remove it with its decisions';
+export const unreadableRemedy =
+  'correct this file in the folder of --state-dir, or stop Upkeep and remove it with its decisions';
 
 /** One stored change. The decisions are the result of their records, in order. */
 export type DecisionRecord =

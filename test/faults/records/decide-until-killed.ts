@@ -18,6 +18,7 @@ const store = createSharedRecords<DecisionRecord>({
   version: 1,
   compact: compactRecords,
   compactFromBytes: 3000,
+  mustBeWhole: true,
   read: readDecisionRecord,
   log: { warn: complain },
 });
