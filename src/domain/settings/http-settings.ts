@@ -182,7 +182,7 @@ const tooMany = `is one token more than the ${maxTokens} that are possible`;
 /** A token, or the end of a sentence about the line. */
 function readLine(line: string, isOnly: boolean): NamedToken | string {
   const [, name, token, words] = /^([^:]+):(?:\s+(\S*)(?:\s+(.*))?)?$/s.exec(line) ?? [];
-  if (name === undefined) return isOnly ? (whyNoToken(line) ?? { name: undefined, token: line }) : unnamed;
+  if (name === undefined) return isOnly ? { name: undefined, token: line } : unnamed;
   if (token === undefined || token.startsWith('#')) return 'has a name without a token';
   if (typeof readRights(token.replace(/,$/, '')) !== 'string') return 'has a role without a token before it';
   const rights = words === undefined ? undefined : readRights(words);
@@ -192,7 +192,7 @@ function readLine(line: string, isOnly: boolean): NamedToken | string {
   return namePattern.test(name) ? { name, token, ...(rights && { rights }) } : badName;
 }
 
-/** Each text that lets anyone in is meant as a token: a placeholder or a comment can be guessed. */
+/** A comment, a filter or a placeholder after a name is no token: it can be guessed. */
 function whyNoToken(token: string): string | undefined {
   if (!/^[\x21-\x7e]+$/.test(token)) return 'has a token with a space, or with a character outside ASCII';
   if (!/[a-z\d]/i.test(token)) return 'has a token without a letter or digit';
