@@ -182,8 +182,9 @@ type TrackingFacts = {
   readonly seal: Pick<Seal, 'verify'> | undefined;
   /** Present where the entry is a service. */
   readonly service?: SwarmService;
-  /** The id of the container that we run in. */
+  /** The id of the container that we run in, and of the service of its task. */
   readonly ownId: string | undefined;
+  readonly ownServiceId?: string | undefined;
 };
 
 /** A watched container in the inventory, before its last check. */
@@ -220,7 +221,7 @@ export function trackContainer(facts: TrackingFacts, settings: ServiceSettings):
     ...(icon !== undefined && { icon }),
     canRollBack: id !== facts.ownId && hasFormerImage(formerImageFacts(facts)),
     ...(settings.swarm && { kind: 'container' as const }),
-    ...(facts.service && trackService(facts.service, facts.seal)),
+    ...(facts.service && trackService(facts.service, facts)),
   };
 }
 
@@ -235,20 +236,22 @@ function formerImageFacts({ watched: { container }, image, seal, imageOf }: Trac
 }
 
 /** The fields of a service that differ from a container's. */
-function trackService(service: SwarmService, seal: TrackingFacts['seal']): Partial<UncheckedContainer> {
+function trackService(service: SwarmService, { seal, ownServiceId }: TrackingFacts): Partial<UncheckedContainer> {
   const { image, labels, count, mode, replicas, update } = service;
   const digest = digestIn(image) ?? '';
+  const self = service.id === ownServiceId;
   const stack = labels['com.docker.stack.namespace'];
   return {
     kind: 'service',
     digest,
+    self,
     running: (count?.running ?? 0) > 0,
     ...(stack !== undefined && { project: stack }),
     mode,
     wantedTasks: count?.wanted ?? replicas ?? 0,
     runningTasks: count?.running ?? 0,
     ...(update && { updateState: update.state }),
-    canRollBack: rollbackImageOf(service, seal) !== undefined,
+    canRollBack: !self && rollbackImageOf(service, seal) !== undefined,
   };
 }
 

@@ -32,7 +32,7 @@ import type { ServiceSettings, LabelledSetting } from '../../domain/settings/eff
 import { transactionMarksOf } from '../../domain/transaction/transaction-names.ts';
 import { unfinishedUpdates } from '../../domain/recovery/leftovers.ts';
 import { entryKeyOf, type PastOutcome, type ContainerOutcome } from '../../domain/run/session.ts';
-import type { SwarmService } from '../../domain/container/swarm-service.ts';
+import { ownServiceId, type SwarmService } from '../../domain/container/swarm-service.ts';
 import type { LastChecks } from './last-checks.ts';
 import type { createEngineCache } from './engine-cache.ts';
 import { noStartTimes, type StartTimes } from './listing-reader.ts';
@@ -62,6 +62,7 @@ export function createInventory(parts: InventoryParts): () => Inventory {
   /** The updates that look interrupted, with the number of readings that had begun when they first did. */
   let interrupted: ReadonlyMap<string, number> = new Map();
   let scope = '';
+  let ownService: string | undefined;
   let select = createSelector({ ...settings, scope });
   let entries: ReadonlyMap<string, Entry> = new Map();
   let links: ListedDependencies = () => [];
@@ -73,11 +74,12 @@ export function createInventory(parts: InventoryParts): () => Inventory {
   const revisions = () => checks.revision() + outcomes.revision() + startTimes.revision();
   let inventory = unknownInventory;
 
-  /** Without an option, the scope comes from our own container, which is known after the first listing. */
-  function followScope(containers: readonly ContainerSummary[], imageLabelsOf: ImageLabelsOf): void {
+  /** Our own service, and without an option the scope, come from our own container, known after the first listing. */
+  function followOwnContainer(containers: readonly ContainerSummary[], imageLabelsOf: ImageLabelsOf): void {
     const effective = effectiveScope({ ...settings, containers, imageLabelsOf, ownId });
-    if (effective === scope) return;
-    scope = effective;
+    const service = ownServiceId(containers, ownId);
+    if (effective === scope && service === ownService) return;
+    [scope, ownService] = [effective, service];
     select = createSelector({ ...settings, scope });
     entries = new Map();
   }
@@ -113,7 +115,16 @@ export function createInventory(parts: InventoryParts): () => Inventory {
     const { images } = shown;
     const isUntouched = isSame && known !== undefined && known.images === images && known.dependsOn === dependsOn;
     const service = services.get(watched.container.id);
-    const tracking = { watched, image, dependsOn, ownId, imageOf, seal, ...(service && { service }) };
+    const tracking = {
+      watched,
+      image,
+      dependsOn,
+      ownId,
+      ownServiceId: ownService,
+      imageOf,
+      seal,
+      ...(service && { service }),
+    };
     const facts = isUntouched ? known.facts : trackContainer(tracking, settings);
     const last = outcomes.of(facts);
     const check = checks.of(facts);
@@ -174,7 +185,7 @@ export function createInventory(parts: InventoryParts): () => Inventory {
     const isSettled = inventory.unfinished.length === 0;
     if (isSettled && now === shown && revisions() === shownRevisions) return inventory;
     const images = new Map(now.images.map((image) => [image.id, image]));
-    followScope(now.containers, ({ imageId }) => labelsOfImage(images.get(imageId)));
+    followOwnContainer(now.containers, ({ imageId }) => labelsOfImage(images.get(imageId)));
     if (!haveSameLinks(shown.containers, now.containers)) links = readListedDependencies(now.containers, settings);
     [shown, shownRevisions] = [now, revisions()];
     imageOf = (id) => images.get(id);

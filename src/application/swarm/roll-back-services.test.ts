@@ -78,6 +78,29 @@ test('the service that Upkeep runs in is left alone', async () => {
   expect(await image()).toBe(`swarm/web:1@${second}`);
 });
 
+test('the list says of the service that Upkeep runs in that it cannot be rolled back, and of another that it can', async () => {
+  const { open, update, id, sandbox } = await deploy();
+  expect(await update()).toEqual(['web updated']);
+  await sandbox.engine.pullImage({ reference: 'swarm/web:1' });
+  const task = (serviceId: string) =>
+    sandbox.control.runContainer(`${serviceId}.1.abc`, {
+      Image: 'swarm/web:1',
+      Labels: { 'com.docker.swarm.service.id': serviceId, 'com.docker.swarm.task': '' },
+    });
+  const stopping = new AbortController();
+  for (const [own, isOwn] of [
+    [task(id), true],
+    [task('other'), false],
+    [undefined, false],
+  ] as const) {
+    const application = open(own);
+    await application.follow(stopping.signal);
+    const web = application.inventory().containers.find(({ name }) => name === 'web');
+    expect(web).toMatchObject({ kind: 'service', self: isOwn, canRollBack: !isOwn });
+  }
+  stopping.abort();
+});
+
 const seal = {
   sign: (text: string) => `sealed ${text}`,
   verify: (text: string, one: string) => one === `sealed ${text}`,

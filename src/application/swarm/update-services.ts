@@ -16,8 +16,8 @@ import {
   readService,
   type ServiceEnd,
 } from './follow-service.ts';
-import type { ContainerSummary } from '../../domain/container/container.ts';
 import {
+  ownServiceId,
   summaryOfService,
   readServiceImage,
   digestIn,
@@ -99,7 +99,7 @@ export function planServices(
   instance: Pick<Instance, 'containerId'>,
 ): readonly PlannedService[] {
   if (listed === undefined) return [];
-  const ownService = ownServiceId(containers, instance);
+  const ownService = ownServiceId(containers, instance.containerId);
   const byId = new Map(listed.services.map((service) => [service.id, service]));
   return checked.flatMap(({ id, status, pullDigest, verified, image }): PlannedService[] => {
     const service = byId.get(id);
@@ -115,19 +115,6 @@ function dependenciesOf(service: SwarmService): readonly string[] {
   const { labelSettings } = readLabels(summaryOfService(service).labels, {});
   return labelSettings.dependsOn ?? [];
 }
-
-/** The service of the task in which this process runs. */
-function ownServiceId(
-  containers: readonly ContainerSummary[],
-  { containerId }: Pick<Instance, 'containerId'>,
-): string | undefined {
-  return containers.find(({ id }) => id === containerId)?.labels[serviceIdLabel];
-}
-
-/**
- * A label of every container of a task: https://docs.docker.com/engine/swarm/how-swarm-mode-works/swarm-task-states/
- */
-const serviceIdLabel = 'com.docker.swarm.service.id';
 
 /**
  * Updates services, `updateConcurrency` at once or one by one, each after its dependencies. A failure stops only the
@@ -352,7 +339,7 @@ export async function findServicesBack(
   const { engine, instance } = outside;
   const { containerId: ownId } = instance;
   const containers = ownId === undefined ? [] : await engine.listContainers({ ids: [ownId] }, signal);
-  const own = ownServiceId(containers, instance);
+  const own = ownServiceId(containers, instance.containerId);
   const planned: PlannedService[] = [];
   for (const service of services) {
     if (service.id === own) throw refuse(service.name, 'this process runs in it: run the command on the host');

@@ -196,6 +196,19 @@ export function describeTaskError(task: SwarmTask, nodes: readonly SwarmNode[]):
   return node === undefined || node === '' ? error : `${error} on ${node}`;
 }
 
+/** The service of the task in which this process runs. */
+export function ownServiceId(
+  containers: readonly Pick<ContainerSummary, 'id' | 'labels'>[],
+  ownId: string | undefined,
+): string | undefined {
+  return containers.find(({ id }) => id === ownId)?.labels[serviceIdLabel];
+}
+
+/**
+ * A label of every container of a task: https://docs.docker.com/engine/swarm/how-swarm-mode-works/swarm-task-states/
+ */
+const serviceIdLabel = 'com.docker.swarm.service.id';
+
 /** The parsed image of a service's spec. */
 export type ServiceImage =
   | {
@@ -334,7 +347,9 @@ function isRestarting({ count, mode, replicas, update }: SwarmService): boolean 
 /** Warnings about its labels without effect on a service, with the reasons; safe to print. */
 export function labelsWithoutEffect(service: SwarmService): readonly string[] {
   return Object.keys(labelsOfService(service))
-    .filter((label) => !hasEffect(label) && restraintOf(label) === undefined && !label.startsWith(journalPrefix))
+    .filter(
+      (label) => !hasEffect(label) && !restraints.includes(nameOf(label) ?? '') && !label.startsWith(journalPrefix),
+    )
     .slice(0, maxWarnings)
     .map((label) => `The label ${quoted(label)} has no effect on a service: ${whyNot(label)}`);
 }
@@ -342,7 +357,7 @@ export function labelsWithoutEffect(service: SwarmService): readonly string[] {
 const maxWarnings = 20;
 
 /** Its own labels over those of its containers. */
-export function labelsOfService({ labels, containerLabels }: SwarmService): Labels {
+function labelsOfService({ labels, containerLabels }: SwarmService): Labels {
   return { ...containerLabels, ...labels };
 }
 
@@ -359,11 +374,14 @@ function nameOf(label: string): string | undefined {
 }
 
 /**
- * The name of a label that restrains the updates of a container, and cannot be followed on a service, so that it holds
- * the service back: see `whyHeldByLabel`. Undefined for any other label.
+ * Its labels that restrain the updates of a container, and cannot be followed on a service, so that they hold it back:
+ * see `whyHeldByLabel`. `name` is without the prefix.
  */
-export function restraintOf(label: string): string | undefined {
-  return restraints.find((name) => name === nameOf(label));
+export function restraintsOf(service: SwarmService): readonly { label: string; name: string; text: string }[] {
+  return Object.entries(labelsOfService(service)).flatMap(([label, text]) => {
+    const name = nameOf(label);
+    return name !== undefined && restraints.includes(name) ? [{ label, name, text }] : [];
+  });
 }
 
 const restraints: readonly string[] = [

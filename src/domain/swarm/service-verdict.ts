@@ -10,8 +10,7 @@ import { defined } from '../text/plain-data.ts';
 import {
   digestIn,
   readServiceImage,
-  labelsOfService,
-  restraintOf,
+  restraintsOf,
   whyNot,
   type ServiceImage,
   type SwarmNode,
@@ -140,7 +139,8 @@ export function whyHeldByLabel(
   service: SwarmService,
   { lifecycleHooks }: Pick<ServiceSettings, 'lifecycleHooks'>,
 ): string | undefined {
-  const labels = labelsOfService(service);
+  const found = restraintsOf(service);
+  const labels = Object.fromEntries(found.map(({ label, text }) => [label, text]));
   const { noPull, noRestart, fromRegistry, data, healthProbe } = readLabels(labels, {}).labelSettings;
   // A text that cannot be read may be meant as a restriction.
   const restrains: Readonly<Record<string, boolean>> = {
@@ -151,10 +151,7 @@ export function whyHeldByLabel(
     'health-probe': healthProbe?.kind !== 'none',
     'lifecycle.pre-update': lifecycleHooks,
   };
-  const label = Object.keys(labels).find((each) => {
-    const name = restraintOf(each);
-    return name !== undefined && labels[each]?.trim() !== '' && restrains[name] !== false;
-  });
+  const { label } = found.find(({ name, text }) => text.trim() !== '' && restrains[name] !== false) ?? {};
   if (label === undefined) return undefined;
   return `Its label ${quoted(label)} cannot be followed on a service: ${whyNot(label)}; remove it to update the service`;
 }
