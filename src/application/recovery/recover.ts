@@ -145,7 +145,16 @@ export async function recoverTransactions(
   function repair(transaction: FoundTransaction, names: readonly string[]): Promise<RepairResult | undefined> {
     const onRepaired = onRepair?.();
     const choice = dataChoice?.names.some((name) => names.includes(name)) ? dataChoice.choice : undefined;
-    const order = { names, transaction: opened(transaction, info), isHelper, isAgain, ways, whyDoorClosed, choice };
+    const setsNoMarks = transaction.marks.size === 0 ? true : undefined;
+    const order = {
+      names,
+      transaction: opened({ ...transaction, setsNoMarks }, info),
+      isHelper,
+      isAgain,
+      ways,
+      whyDoorClosed,
+      choice,
+    };
     const isForHelper = isOurs(transaction, own) || concerns(ways, transaction);
     if (background === undefined || isHelper || isForHelper)
       return repairTransaction(outside, settings, { ...order, signal }).finally(onRepaired);

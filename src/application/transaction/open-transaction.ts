@@ -24,7 +24,7 @@ export type OpenTransaction = {
   readonly members: readonly Member[];
   readonly liveRestore: boolean;
   readonly changesRestartPolicies: boolean;
-  /** See `TransactionFacts`. */
+  /** See `TransactionFacts`. A recovery without a mark sets none either. */
   readonly setsNoMarks: true | undefined;
   /** Ids of successors by the id of the old container. `readFacts` fills it to save a search. It may be outdated. */
   readonly successors: Map<string, string>;
