@@ -74,8 +74,8 @@ export const mutations = [
   {
     name: 'a failed successor keeps its name until its removal',
     file: 'src/domain/transaction/roll-back.ts',
-    find: `    next(dependentsFirst, ({ name, new: made }) => made?.place === 'name' && rename(made, failedName(name))) ??`,
-    replace: `    next(dependentsFirst, ({ name, new: made }) => made?.id === '' && rename(made, failedName(name))) ??`,
+    find: `    next(dependentsFirst, freeName) ??`,
+    replace: ``,
   },
   {
     name: 'the policy is not restored after a rollback',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { restart, setStage, type Stage } from '../../../test/failures/rig/stage.ts';
+import { everything, restart, setStage, type Stage } from '../../../test/failures/rig/stage.ts';
 import { behaviours } from '../../../sandbox/base/behaviour.ts';
 import type { CallKind, PlannedFault } from '../../../sandbox/engine/calls.ts';
 
@@ -30,5 +30,26 @@ test('an update whose service was killed during the health check is finished, an
   expect((await recover(stage)).transactions).toMatchObject([{ containers: ['web'], result: 'finished' }]);
   stage.scene.registry.store.publish('web:1', { version: '3' });
   expect((await stage.update({ faults: noUntag })).outcomes).toEqual({ web: 'updated' });
+  expect(stage.harm()).toEqual([]);
+});
+
+test('a parked container stays known while its successor cannot be renamed, and comes back after the grant', async () => {
+  const stage = await stageOf('crashesAtStart');
+  let isStopped = false;
+  const late: PlannedFault = {
+    at: ({ kind, target }) => {
+      isStopped ||= kind === 'stopContainer' && target !== '';
+      return isStopped && kind === 'renameContainer';
+    },
+    fault: { kind: 'forbid' },
+    every: true,
+  };
+  const { application, connection } = stage.live({ faults: [late, ...noUntag] });
+  const { containers } = await stage.scene.clock.run(() => application.update({ ...everything }));
+  expect(containers).toMatchObject([{ name: 'web', outcome: 'failed', isUnfinished: true }]);
+  expect(stage.now('web.upkeep-old-u').running).toBe(true);
+  expect((await application.check(everything)).unfinished).toMatchObject([{ name: 'web', state: 'repair pending' }]);
+  connection.crash();
+  expect(await recover(stage)).toMatchObject({ transactions: [{ result: 'undone' }], unfinished: [] });
   expect(stage.harm()).toEqual([]);
 });

@@ -26,7 +26,6 @@ import {
   samePolicy,
   leave,
   setFinalPolicy,
-  removeOrKeepOld,
   restorePolicy,
   startOld,
   takeName,
@@ -364,6 +363,13 @@ function commit(facts: TransactionFacts): Decision {
  */
 function lacksPolicy({ old, isReplica, isMarked }: MemberFacts, { isRecovery }: ExecutionMemory): boolean {
   return !isRecovery || isMarked || (old !== undefined && !isReplica && !samePolicy(old.policy, noRestart));
+}
+
+/** A container can be kept if it is stopped and only a person can start it. */
+function removeOrKeepOld({ keepMs }: MemberFacts, old: ContainerFacts): Step {
+  return keepMs > 0 && !isAlive(old.status) && samePolicy(old.policy, noRestart)
+    ? { kind: 'keep', id: old.id }
+    : remove(old);
 }
 
 /** Members that lost their successor after the commit: it was removed from outside, or it had `--rm` and exited. */

@@ -96,8 +96,12 @@ export const remove = ({ id }: ContainerFacts): Step => ({ kind: 'remove', id })
  * to rename it.
  */
 export function unmark(member: MemberFacts, memory: ExecutionMemory): Step | false {
-  const isWaiting = member.old?.place === 'old' && member.nameHeldBy !== 'rival' && wasParkedHere(member, memory);
-  return member.isMarked && !isWaiting && { kind: 'unmark', oldId: member.oldId };
+  return member.isMarked && !isWaiting(member, memory) && { kind: 'unmark', oldId: member.oldId };
+}
+
+/** Whether the old container is still parked, and ours to bring back. */
+export function isWaiting(member: MemberFacts, memory: ExecutionMemory): boolean {
+  return member.old?.place === 'old' && member.nameHeldBy !== 'rival' && wasParkedHere(member, memory);
 }
 
 /** Leaves a container behind whose removal was given up, so that it is in nobody's way. */
@@ -107,13 +111,6 @@ export function leave(
 ): Step | false {
   if (container === undefined || isAlive(container.status) || !givenUp.has(stepKey(remove(container)))) return false;
   return { kind: 'leave', id: container.id };
-}
-
-/** A container can be kept if it is stopped and only a person can start it. */
-export function removeOrKeepOld({ keepMs }: MemberFacts, old: ContainerFacts): Step {
-  return keepMs > 0 && !isAlive(old.status) && samePolicy(old.policy, noRestart)
-    ? { kind: 'keep', id: old.id }
-    : remove(old);
 }
 
 /**

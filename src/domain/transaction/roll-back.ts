@@ -23,6 +23,7 @@ import {
   isNameTaken,
   needsStart,
   wasParkedHere,
+  isWaiting,
   policyWhileUnproven,
   noRestart,
   samePolicy,
@@ -43,6 +44,8 @@ export function rollBack(facts: TransactionFacts, all: readonly MemberFacts[]): 
   const held = dependentsFirst.filter(isHeld);
   const nextOrMust = isRestorePending(facts) ? must : next;
   const successors = dependentsFirst.map(({ new: made }) => made);
+  // Without a mark, the successor is the only record of a parked container.
+  const isRecord = (member: MemberFacts) => setsNoMarks === true && isWaiting(member, memory);
   return (
     freeReserve(facts, 'rolling back', successors) ??
     next(returning, ({ old, oldId, isMarked }) => {
@@ -54,8 +57,8 @@ export function rollBack(facts: TransactionFacts, all: readonly MemberFacts[]): 
       return isUnproven && !samePolicy(successor.policy, noRestart) && setPolicy(successor, noRestart);
     }) ??
     next(returning, (member) => setWaitingPolicy(member, liveRestore)) ??
-    must(held, ({ name, new: made }) => made?.place === 'name' && rename(made, failedName(name))) ??
-    next(dependentsFirst, ({ name, new: made }) => made?.place === 'name' && rename(made, failedName(name))) ??
+    must(held, freeName) ??
+    next(dependentsFirst, freeName) ??
     nextOrMust(dependentsFirst, ({ new: made }) => made !== undefined && isAlive(made.status) && stop(made)) ??
     restoreData(facts) ??
     must(held, (member) => takeName(member, member.old)) ??
@@ -73,13 +76,19 @@ export function rollBack(facts: TransactionFacts, all: readonly MemberFacts[]): 
     next(present, (member) => member.nameHeldBy === 'rival' && isRemovable(member) && remove(member.new)) ??
     clearData(facts, 'rolling back') ??
     must(all, (member) => !isStranded(member) && unmark(member, memory)) ??
-    next(dependentsFirst, (member) => isRemovable(member) && remove(member.new)) ??
-    next(dependentsFirst, (member) => isRemovable(member) && leave(member.new, memory)) ??
+    next(dependentsFirst, (member) => isRemovable(member) && !isRecord(member) && remove(member.new)) ??
+    next(dependentsFirst, (member) => isRemovable(member) && !isRecord(member) && leave(member.new, memory)) ??
     next(present, ({ replica }) => leave(replica, memory)) ??
     finishStranded(stranded, memory) ??
     must(all, (member) => unmark(member, memory)) ??
-    must(returning, (member) => takeName(member, member.old)) ?? { kind: 'end', result: 'undone' }
+    must(returning, (member) => takeName(member, member.old)) ??
+    must(returning, (member) => isRecord(member) && freeName(member)) ?? { kind: 'end', result: 'undone' }
   );
+}
+
+/** Takes the name from a successor that has failed. */
+function freeName({ name, new: successor }: MemberFacts): Step | false {
+  return successor?.place === 'name' && rename(successor, failedName(name));
 }
 
 /** The successor has not taken the place of its parked container. */
