@@ -53,17 +53,16 @@ export const mutations = [
     name: 'the old container keeps its restart policy at the commit',
     file: 'src/domain/transaction/decide.ts',
     find: `    next(replaced, ({ old }) => old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart)) ??
-    must(owed, (member) => setFinalPolicy(member, memory, member.old !== undefined)) ??
+    // Without a mark, the policy is the record, and therefore the last change.
 `,
-    replace: `    must(owed, (member) => setFinalPolicy(member, memory, member.old !== undefined)) ??
+    replace: `    // Without a mark, the policy is the record, and therefore the last change.
 `,
   },
   {
     name: 'the successor does not get the restart policy',
     file: 'src/domain/transaction/decide.ts',
-    find: `    must(owed, (member) => setFinalPolicy(member, memory, member.old !== undefined)) ??
-`,
-    replace: ``,
+    find: `must(owed, (member) => setFinalPolicy(`,
+    replace: `must(owed.slice(owed.length), (member) => setFinalPolicy(`,
   },
   {
     name: 'a failed successor keeps its restart policy',
@@ -119,7 +118,7 @@ export const mutations = [
   },
   {
     name: 'containers of a rival are changed too',
-    file: 'src/domain/transaction/member.ts',
+    file: 'src/domain/transaction/decide.ts',
     find: `  return member.new !== undefined || created === 'all' || (member.old !== undefined && created.has(member.old.id));`,
     replace: `  return member.name !== '' || created === 'all';`,
   },
@@ -165,9 +164,8 @@ export const mutations = [
   {
     name: 'the tag stays on the new image after a rollback',
     file: 'src/domain/transaction/roll-back.ts',
-    find: `    next(present, (member) => restoreTag(member, memory)) ??
-`,
-    replace: ``,
+    find: ` ?? next(present, (member) => restoreTag(member, memory));`,
+    replace: ` ?? next(present, (member) => member.name === '' && restoreTag(member, memory));`,
   },
   {
     name: 'half-removed containers are not removed',

@@ -306,6 +306,7 @@ function beginTransaction(
   // Two running Upkeeps would both recover the same remains.
   const { isForHelper } = planned;
   const isInGroup = members.length > 1;
+  const setsNoMarks = forbidden.includes('untag') ? true : undefined;
   const { abilities } = info;
   const open = members.map((member) => {
     const { container } = member.planned;
@@ -322,9 +323,14 @@ function beginTransaction(
     if (reason !== undefined)
       log.info('A container is not kept after its update', { container: container.name, because: `It ${reason}` });
     const data = prepared && { ...prepared.data, keepMs: Math.max(prepared.data.keepMs, keepMs) };
-    return { ...fromPlan, startsFirst, keepMs, ...(data !== undefined && { data }) };
+    return {
+      ...fromPlan,
+      startsFirst,
+      keepMs,
+      ...(data !== undefined && { data }),
+      ...(setsNoMarks && { hasNoMark: true as const }),
+    };
   });
-  const setsNoMarks = forbidden.includes('untag') ? true : undefined;
   const transaction = opened({ id: newId(), members: open, setsNoMarks }, info);
   // The first steps, mark and create, change nothing that exists. All facts are read after them.
   for (const { planned: one } of members)

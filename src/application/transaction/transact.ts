@@ -75,7 +75,7 @@ async function repeatSteps(options: TransactOptions): Promise<TransactResult> {
     const decision = orRollBack(options, decide(facts));
     const wasExpected = isExpected;
     isExpected = false;
-    if (wasExpected && !mayUseExpectedFacts(decision)) continue;
+    if (wasExpected && !mayUseExpectedFacts(decision, facts)) continue;
     switch (decision.kind) {
       case 'rollBack':
         memory = beginRollback(await causeOfEnd(options, memory, facts), decision);

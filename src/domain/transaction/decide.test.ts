@@ -1,4 +1,4 @@
-import { policyWhileUnproven, samePolicy, stepKey, type Decision, type Step } from './member.ts';
+import { policyOfReturn, policyWhileUnproven, samePolicy, stepKey, type Decision, type Step } from './member.ts';
 import {
   expectedFactsAfter,
   mayUseExpectedFacts,
@@ -128,6 +128,28 @@ describe('decide() in a recovery, by the names that were left', () => {
     };
     world.new = successor ? { ...running('web', no), imageId: 'image-2', ...successor } : undefined;
     expect(decide(factsOf(world, recovering()))).toMatchObject({ kind: 'step', step });
+  });
+
+  test('of an update without a mark, the new one gets its policy; of one whose mark is gone, a person has taken it', () => {
+    const world: World = { ...start('unless-stopped'), new: { ...running('web', no), imageId: 'image-2' } };
+    world.old = { ...running(dropped, no), status: 'exited' };
+    const { members, ...facts } = factsOf(world, recovering());
+    const next = (hasNoMark: object) =>
+      decide({ ...facts, setsNoMarks: true, members: [{ ...members[0]!, ...hasNoMark }] });
+    const setPolicy = { kind: 'policy', id: 'new', policy: unlessStopped, afterPause: true };
+    expect(next({ hasNoMark: true })).toMatchObject({ step: setPolicy });
+    expect(next({})).toMatchObject({ step: { kind: 'remove', id: 'old' } });
+  });
+
+  test('a stopped container with its own name is started without a mark only if its policy is that of a rollback', () => {
+    const world: World = { ...start('unless-stopped'), setsNoMarks: true, tag: 'image-1' };
+    world.new = { ...running(failedName('web'), no), imageId: 'image-2', status: 'exited' };
+    const next = (policy: RestartPolicy) => {
+      world.old = { ...running('web', policy), status: 'exited' };
+      return decide(factsOf(world, recovering()));
+    };
+    expect(next(policyOfReturn)).toMatchObject({ step: { kind: 'start', id: 'old' } });
+    expect(next(always)).toMatchObject({ step: { kind: 'remove', id: 'new' } });
   });
 
   test('a parked container whose name someone has taken stays parked, without a policy that starts it', () => {
@@ -456,6 +478,17 @@ describe('decide() under every interleaving of crashes', () => {
         new: undefined,
         old: { name: 'web' },
       });
+      const unmarked = explore({ ...world, setsNoMarks: true }, { direction: 'back', reopens: true });
+      expect(unmarked.faults).toEqual([]);
+    },
+  );
+
+  test.each(shapes)(
+    'policy "$policy", live-restore $liveRestore, new version healthy $healthy: the same where no mark can be set',
+    ({ policy, liveRestore, healthy }) => {
+      const explored = explore({ ...start(policy), liveRestore, healthy, setsNoMarks: true });
+      expect(explored.states).toBeGreaterThan(100);
+      expect(explored.faults).toEqual([]);
     },
   );
 
@@ -501,7 +534,8 @@ type ModelContainer = {
 
 type World = {
   marked: boolean;
-  /** Nothing was stopped, or the mark was removed: later changes by the engine or a person are intended. */
+  setsNoMarks: boolean;
+  /** Nothing was stopped, or nothing shows the update any more, such as a mark: later changes by the engine or a person are intended. */
   isSettled: boolean;
   old: ModelContainer | undefined;
   new: ModelContainer | undefined;
@@ -538,6 +572,7 @@ function start(policyName: string): World {
   const policy = { Name: policyName, MaximumRetryCount: 0 };
   return {
     marked: false,
+    setsNoMarks: false,
     isSettled: true,
     old: running('web', policy),
     new: undefined,
@@ -600,6 +635,7 @@ function factsOf(world: World, memory: ExecutionMemory, name = 'web'): Transacti
     policy: world.policy,
     wasRunning: world.wasRunning,
     desiredEndState: world.desiredEndState,
+    ...(world.setsNoMarks && { hasNoMark: true as const }),
     ...(world.hasFiles && { files: ['/etc/c1'] }),
     keepMs: world.keeps ? 1000 : 0,
     waitsFor: [],
@@ -621,11 +657,22 @@ function factsOf(world: World, memory: ExecutionMemory, name = 'web'): Transacti
     rivals: [],
     taggedImageId: memory.direction === 'forward' ? undefined : world.tag,
   };
-  return { members: [member], liveRestore: world.liveRestore, memory };
+  const setsNoMarks = world.setsNoMarks ? true : undefined;
+  return { members: [member], liveRestore: world.liveRestore, setsNoMarks, memory };
 }
 
 /** The engine's effect of a step; `halfway`: the caller is killed during it. */
 function apply(world: World, step: Step, name = 'web', halfway = false): void {
+  applyToEngine(world, step, name, halfway);
+  const isReturned = world.old?.name === name;
+  const isCommitted = world.new?.name === name && placeOf(world.old?.name ?? '', name) !== 'old';
+  const isDone = (isReturned || isCommitted) && whatIsOwed(world) === undefined;
+  // Nothing in the engine tells such a successor from one that a person has stopped.
+  const isTheOwners = isCommitted && samePolicy(world.policy, no);
+  if (world.setsNoMarks && (isDone || isTheOwners)) world.isSettled = true;
+}
+
+function applyToEngine(world: World, step: Step, name: string, halfway: boolean): void {
   const target = 'id' in step ? (step.id === 'old' ? world.old : world.new) : undefined;
   switch (step.kind) {
     case 'mark':
@@ -822,7 +869,7 @@ function decisionOf(life: Life): Decision {
 
 function factsKnownTo({ world, memory, expected }: Life): TransactionFacts {
   const unread = expected && { ...expected, memory };
-  return unread !== undefined && mayUseExpectedFacts(decide(unread)) ? unread : factsOf(world, memory);
+  return unread !== undefined && mayUseExpectedFacts(decide(unread), unread) ? unread : factsOf(world, memory);
 }
 
 function isKept(container: ModelContainer | undefined): container is ModelContainer {

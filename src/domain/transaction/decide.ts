@@ -8,7 +8,6 @@ import {
   whyNotOrphaned,
   choicesIn,
   stepOf,
-  isInTransaction,
   needsStart,
   remove,
   stepKey,
@@ -83,6 +82,13 @@ export function decide({ members, ...rest }: TransactionFacts): Decision {
       return recreateReplica(facts, 'rolling back', areNamesReturning(ours.members, next)) ?? next;
     }
   }
+}
+
+/**
+ * Whether the member has had a successor. The successor's name is the lock: without it another updater may be at work.
+ */
+function isInTransaction(member: MemberFacts, { created }: ExecutionMemory): boolean {
+  return member.new !== undefined || created === 'all' || (member.old !== undefined && created.has(member.old.id));
 }
 
 /** A replica may refer to other members by name, so they get their names back first, if they can. */
@@ -327,7 +333,7 @@ function runHook(
 
 /** An earlier process may already have performed any of these steps. */
 function commit(facts: TransactionFacts): Decision {
-  const { members: all, memory } = facts;
+  const { members: all, memory, setsNoMarks } = facts;
   // A commit parks every old container first. An old container at its plain name is not part of it, even if a journal
   // names it.
   const members = all.filter(
@@ -337,14 +343,17 @@ function commit(facts: TransactionFacts): Decision {
   const owed = replaced.filter((member) => lacksPolicy(member, memory));
   const orphaned = members.filter((member) => member.new === undefined);
   const { next, must } = choicesIn('committing', memory);
+  const setPolicies = () => must(owed, (member) => setFinalPolicy(member, memory, member.old !== undefined));
   return (
     freeReserve(facts, 'committing') ??
     next(replaced, (member) => member.old?.place === 'old' && drop(member, member.old)) ??
     next(replaced, (member) => takeName(member, member.new)) ??
     next(replaced, ({ old }) => old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart)) ??
-    must(owed, (member) => setFinalPolicy(member, memory, member.old !== undefined)) ??
+    // Without a mark, the policy is the record, and therefore the last change.
+    (setsNoMarks ? undefined : setPolicies()) ??
     next(replaced, ({ old }) => old !== undefined && isAlive(old.status) && stop(old)) ??
     must(owed, (member) => member.new !== undefined && needsStart(member) && start(member.new)) ??
+    setPolicies() ??
     firstOf(orphaned, (member) => whyNotOrphaned(member, memory)) ??
     clearData(facts, 'committing') ??
     must(replaced, (member) => unmark(member, memory)) ??
@@ -360,9 +369,14 @@ function commit(facts: TransactionFacts): Decision {
 /**
  * Whether a committed successor still waits for its policy. With the policy set, the mark is removed and the container
  * belongs to its owner: a later stop or change of the policy is respected, even if the old container still exists.
+ * Without a mark, the policy itself is the record; a container whose policy is `no` has none.
  */
-function lacksPolicy({ old, isReplica, isMarked }: MemberFacts, { isRecovery }: ExecutionMemory): boolean {
-  return !isRecovery || isMarked || (old !== undefined && !isReplica && !samePolicy(old.policy, noRestart));
+function lacksPolicy(member: MemberFacts, { isRecovery }: ExecutionMemory): boolean {
+  const { old, new: successor, isReplica, isMarked, hasNoMark, policy = noRestart } = member;
+  if (!isRecovery || isMarked) return true;
+  const hasPolicyOfUpdate = successor !== undefined && samePolicy(successor.policy, noRestart);
+  if (hasNoMark && old?.place === 'drop' && hasPolicyOfUpdate && !samePolicy(policy, noRestart)) return true;
+  return old !== undefined && !isReplica && !samePolicy(old.policy, noRestart);
 }
 
 /** A container can be kept if it is stopped and only a person can start it. */

@@ -125,11 +125,20 @@ test.each([
   'autoRemoveReplica',
   'waitOutPendingStop',
 ] as const)('a decision to %s never rests on expected facts', (kind) => {
-  expect(mayUseExpectedFacts({ kind: 'step', step: { kind } as Step, phase: 'starting' })).toBe(false);
+  expect(mayUseExpectedFacts({ kind: 'step', step: { kind } as Step, phase: 'starting' }, factsOf())).toBe(false);
 });
 
 test('nor does one to turn back, to give up, or to end undone', () => {
-  expect(mayUseExpectedFacts({ kind: 'rollBack', reason: '', busy: false })).toBe(false);
-  expect(mayUseExpectedFacts({ kind: 'end', result: 'undone' })).toBe(false);
-  expect(mayUseExpectedFacts({ kind: 'stuck', step: { kind: 'start', id: 'new' } })).toBe(false);
+  expect(mayUseExpectedFacts({ kind: 'rollBack', reason: '', busy: false }, factsOf())).toBe(false);
+  expect(mayUseExpectedFacts({ kind: 'end', result: 'undone' }, factsOf())).toBe(false);
+  expect(mayUseExpectedFacts({ kind: 'stuck', step: { kind: 'start', id: 'new' } }, factsOf())).toBe(false);
+});
+
+test('nor does one to set the last policy where no mark can be set: that policy ends the update', () => {
+  const policy = { Name: 'always', MaximumRetryCount: 0 };
+  const decision = (afterPause: boolean) =>
+    ({ kind: 'step', step: { kind: 'policy', id: 'new', policy, afterPause }, phase: 'committing' }) as const;
+  expect(mayUseExpectedFacts(decision(true), factsOf())).toBe(true);
+  expect(mayUseExpectedFacts(decision(true), { setsNoMarks: true })).toBe(false);
+  expect(mayUseExpectedFacts(decision(false), { setsNoMarks: true })).toBe(true);
 });

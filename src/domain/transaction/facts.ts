@@ -68,6 +68,8 @@ export type JournaledMember = {
   readonly wasRunning: boolean;
   /** The old container was unhealthy before the update, so its successor need not be healthy. */
   readonly wasUnhealthy?: true;
+  /** The update has set no mark, because none could be removed again. */
+  readonly hasNoMark?: true;
   readonly desiredEndState: DesiredEndState;
   /** Absent: the update copies no data. */
   readonly data?: JournaledData;
@@ -256,11 +258,16 @@ function isForeseeable({ needsAutoRemoveReplica, replica, isReplica, old, wasRun
 /**
  * Whether a decision may be based on expected facts. Its step must not affect anything that runs, must be reversible,
  * and the engine must refuse it if its object is missing or its name is taken. The facts are always read just before a
- * stop, a start, a removal, and the removal of a mark.
+ * stop, a start, a removal, and the removal of a mark, or the policy of a successor that stands for it.
  */
-export function mayUseExpectedFacts(decision: Decision): boolean {
+export function mayUseExpectedFacts(
+  decision: Decision,
+  { setsNoMarks }: Pick<TransactionFacts, 'setsNoMarks'>,
+): boolean {
   if (decision.kind === 'end') return decision.result === 'committed';
-  return decision.kind === 'step' && withoutReading.has(decision.step.kind);
+  if (decision.kind !== 'step') return false;
+  const isRecord = setsNoMarks === true && decision.step.kind === 'policy' && decision.step.afterPause;
+  return !isRecord && withoutReading.has(decision.step.kind);
 }
 
 const withoutReading: ReadonlySet<StepKind> = new Set([

@@ -52,6 +52,7 @@ test('isJournalLabel() knows every label of a journal, and the seal', () => {
 test.each<[string, Partial<Journal>]>([
   ['old-ref', { formerReference: 'nginx:1.26' }],
   ['unhealthy', { wasUnhealthy: true }],
+  ['unmarked', { hasNoMark: true }],
   ['files', { files: ['/etc/c1.conf', '/run/secrets/sö'] }],
   ['file-ref', { composeReference: 'nginx:1.25' }],
   ['data', { data: journaledData }],

@@ -61,6 +61,7 @@ export function writeJournal(journal: Journal): Record<string, string> {
     ...(journal.hasFixedPolicy && { [`${journalPrefix}fixed`]: '1' }),
     ...(journal.isPulled && { [`${journalPrefix}pulled`]: '1' }),
     ...(journal.wasUnhealthy && { [`${journalPrefix}unhealthy`]: '1' }),
+    ...(journal.hasNoMark && { [`${journalPrefix}unmarked`]: '1' }),
     [`${journalPrefix}then`]: journal.desiredEndState,
     ...(journal.files !== undefined && { [`${journalPrefix}files`]: JSON.stringify(journal.files) }),
     ...(journal.data !== undefined && { [`${journalPrefix}data`]: JSON.stringify(journal.data) }),
@@ -94,7 +95,7 @@ export function isJournalLabel(label: string): boolean {
 }
 
 const fields: ReadonlySet<string> = new Set(
-  'v id name old old-image old-digest old-ref tagged-before new-image role rm ref file-ref policy run fixed pulled unhealthy then files data keep owner owner-container members seal'.split(
+  'v id name old old-image old-digest old-ref tagged-before new-image role rm ref file-ref policy run fixed pulled unhealthy unmarked then files data keep owner owner-container members seal'.split(
     ' ',
   ),
 );
@@ -147,6 +148,7 @@ export function readJournal(labels: Readonly<Record<string, string>>): JournalRe
       ...(read('fixed') === '1' && { hasFixedPolicy: true }),
       ...(read('pulled') === '1' && { isPulled: true }),
       ...(read('unhealthy') === '1' && { wasUnhealthy: true }),
+      ...(read('unmarked') === '1' && { hasNoMark: true }),
       desiredEndState: readDesiredEndState(read('then'), read('run') !== '0'),
       ...readFileList(labels[`${journalPrefix}files`]),
       ...(data !== undefined && { data }),

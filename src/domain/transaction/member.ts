@@ -3,13 +3,6 @@ import type { ExecutionMemory, MemberFacts, ContainerFacts, TransactionFacts } f
 import { droppedName, parkedName } from './transaction-names.ts';
 import type { UpdatePhase } from '../run/session.ts';
 
-/**
- * Whether the member has had a successor. The successor's name is the lock: without it another updater may be at work.
- */
-export function isInTransaction(member: MemberFacts, { created }: ExecutionMemory): boolean {
-  return member.new !== undefined || created === 'all' || (member.old !== undefined && created.has(member.old.id));
-}
-
 /** Whether the successor is not in its desired end state: a job may have ended, others must run. */
 export function needsStart({ new: successor, desiredEndState }: MemberFacts): boolean {
   if (successor === undefined || desiredEndState === 'stopped') return false;
@@ -35,11 +28,11 @@ export function wasParkedHere({ old }: MemberFacts, { parked }: ExecutionMemory)
 
 /**
  * Whether a recovery finds the old container at its plain name or renamed from outside. Its state may then be its
- * owner's choice: it is restored only with a mark, and only if no fact indicates a person.
+ * owner's choice: it is restored only with a mark, and only if no fact indicates a person. No person sets `policyOfReturn`.
  */
 export function isFoundInPlace({ old }: MemberFacts, { isRecovery, seenParked }: ExecutionMemory): boolean {
   const isPlain = old?.place === 'name' || old?.place === 'elsewhere';
-  return isRecovery && isPlain && !seenParked.has(old.id);
+  return isRecovery && isPlain && !seenParked.has(old.id) && !samePolicy(old.policy, policyOfReturn);
 }
 
 export const rename = ({ id }: ContainerFacts, to: string): Step => ({ kind: 'rename', id, to });
@@ -66,7 +59,8 @@ export const setPolicy = ({ id }: ContainerFacts, policy: RestartPolicy): Step =
 
 export function restorePolicy(member: MemberFacts): Step | false {
   if (member.old === undefined || member.policy === undefined) return false;
-  const policy = mayTakeName(member) ? member.policy : noRestart;
+  // An engine takes an empty policy for no change.
+  const policy = mayTakeName(member) && member.policy.Name !== '' ? member.policy : noRestart;
   return !samePolicy(member.old.policy, policy) && setPolicy(member.old, policy);
 }
 
@@ -133,6 +127,12 @@ export function samePolicy(one: RestartPolicy, other: RestartPolicy): boolean {
 }
 
 export const noRestart: RestartPolicy = { Name: 'no', MaximumRetryCount: 0 };
+
+/**
+ * The policy of an old container that has its name back and does not run yet, where no mark can be set. Its number is one
+ * that nobody chooses, so it shows that an update has set it.
+ */
+export const policyOfReturn: RestartPolicy = { Name: 'on-failure', MaximumRetryCount: 1_947_362_850 };
 
 const always: RestartPolicy = { Name: 'always', MaximumRetryCount: 0 };
 

@@ -24,6 +24,7 @@ import {
   needsStart,
   wasParkedHere,
   isWaiting,
+  policyOfReturn,
   policyWhileUnproven,
   noRestart,
   samePolicy,
@@ -46,6 +47,7 @@ export function rollBack(facts: TransactionFacts, all: readonly MemberFacts[]): 
   const successors = dependentsFirst.map(({ new: made }) => made);
   // Without a mark, the successor is the only record of a parked container.
   const isRecord = (member: MemberFacts) => setsNoMarks === true && isWaiting(member, memory);
+  const restoreTags = () => next(all, restoreMovedTag) ?? next(present, (member) => restoreTag(member, memory));
   return (
     freeReserve(facts, 'rolling back', successors) ??
     next(returning, ({ old, oldId, isMarked }) => {
@@ -63,6 +65,8 @@ export function rollBack(facts: TransactionFacts, all: readonly MemberFacts[]): 
     restoreData(facts) ??
     must(held, (member) => takeName(member, member.old)) ??
     must(returning, (member) => isBesideItsSuccessor(member) && mayTakeName(member) && startOld(member)) ??
+    (setsNoMarks ? restoreTags() : undefined) ??
+    next(returning, (member) => isRecord(member) && announceReturn(member)) ??
     next(returning, (member) => takeName(member, member.old)) ??
     must(returning, (member) => mayTakeName(member) && mayStart(member, memory) && startOld(member)) ??
     next(returning, (member) => stopPossible && mayTakeName(member) && waitOutPendingStop(member, memory)) ??
@@ -70,8 +74,7 @@ export function rollBack(facts: TransactionFacts, all: readonly MemberFacts[]): 
       returning,
       (member) => wasParkedHere(member, memory) && maySetPolicy(member, memory, liveRestore) && restorePolicy(member),
     ) ??
-    next(all, restoreMovedTag) ??
-    next(present, (member) => restoreTag(member, memory)) ??
+    restoreTags() ??
     next(present, ({ replica }) => replica !== undefined && remove(replica)) ??
     next(present, (member) => member.nameHeldBy === 'rival' && isRemovable(member) && remove(member.new)) ??
     clearData(facts, 'rolling back') ??
@@ -84,6 +87,18 @@ export function rollBack(facts: TransactionFacts, all: readonly MemberFacts[]): 
     must(returning, (member) => takeName(member, member.old)) ??
     must(returning, (member) => isRecord(member) && freeName(member)) ?? { kind: 'end', result: 'undone' }
   );
+}
+
+/**
+ * Without a mark, only the name of a parked container shows that it must come back. The last changes before that name
+ * goes: its policy, or one that shows the same until the container runs. The journal is needed for both.
+ */
+function announceReturn(member: MemberFacts): Step | false {
+  const { old, new: successor, nameHeldBy, policy, wasRunning } = member;
+  if (old === undefined || successor === undefined || policy === undefined || nameHeldBy !== 'nobody') return false;
+  if (old.hasData) return false;
+  if (!wasRunning || isAlive(old.status)) return restorePolicy(member);
+  return !samePolicy(old.policy, policyOfReturn) && setPolicy(old, policyOfReturn);
 }
 
 /** Takes the name from a successor that has failed. */

@@ -37,7 +37,7 @@ test.each(bystanders)(
       { of: 'stray', ending },
     ]);
     const forgeries = [...names, { of: 'stray', ending: '' } as const].flatMap((name) =>
-      [true, false].map((wasRunning) => lieAbout(target, name, { wasRunning })),
+      [true, false].map((wasRunning) => lieAbout(target, name, { wasRunning, hasNoMark: wasRunning })),
     );
     expect(await harmOfEach(forgeries)).toEqual([]);
   },

@@ -60,6 +60,7 @@ const anyField = {
   autoRemoves: fc.boolean(),
   policy: fc.constantFrom(...policies, 'q', ''),
   wasRunning: fc.boolean(),
+  hasNoMark: fc.boolean(),
   desiredEndState: fc.constantFrom('running', 'stopped', 'completed', ''),
   keep: fc.constantFrom('0', '3600000', '999999999999', '-1'),
   owner: fc.constantFrom('dead', 'alive', 'elsewhere', 'nobody'),
@@ -104,7 +105,7 @@ function oneForgery({ names, fields, copies = fc.constant(undefined) }: Plan): f
   );
 }
 
-const usual: readonly Field[] = ['role', 'policy', 'wasRunning', 'desiredEndState', 'autoRemoves', 'keep'];
+const usual: readonly Field[] = ['role', 'policy', 'wasRunning', 'hasNoMark', 'desiredEndState', 'autoRemoves', 'keep'];
 const asNeighbour = (target: Party) => nameOf(target);
 const anywhere = () => anyFreeName;
 

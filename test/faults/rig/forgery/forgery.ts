@@ -55,6 +55,7 @@ export type ForgedJournal = Partial<{
   readonly autoRemoves: boolean;
   readonly policy: string;
   readonly wasRunning: boolean;
+  readonly hasNoMark: boolean;
   readonly desiredEndState: string;
   readonly keep: string;
   readonly owner: Owner;
@@ -130,6 +131,7 @@ export function forgedLabels(street: Street, { target, copiedFrom, changes }: Fo
       members: (leads ? [own, ...more] : [...more, own]).join(','),
     }),
     [`${journalPrefix}then`]: desiredEndState,
+    ...(changes.hasNoMark && journalLabels({ unmarked: '1' })),
   };
 }
 
