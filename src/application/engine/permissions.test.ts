@@ -114,6 +114,17 @@ describe.each([
     expect(stage.harm()).toEqual([]);
   });
 
+  test('with a clean-up, an outcome says that the old image stays', async () => {
+    const stage = await setStage({ web: {} });
+    const oldImageId = stage.now('web').imageId;
+    const { of } = await stage.update({ faults: forbids(...kinds), settings: { cleanup: true } });
+    const says = /the old image stays: a proxy in front of the engine forbids DELETE \/images\/\{name\}\. .*DELETE=1/;
+    if (kinds.some((kind) => kind === 'removeImage')) expect(of('web').reason).toMatch(says);
+    else expect(of('web').reason).not.toContain('image stays');
+    await stage.update({ settings: { cleanup: true } });
+    expect(await stage.scene.sandbox.engine.inspectImage(oldImageId)).toBeUndefined();
+  });
+
   test('a version that fails is rolled back, and is not in the way of the next', async () => {
     const stage = await setStage({ web: { next: { behaviour: behaviours['crashesAtStart'] } } });
     const failed = await stage.update({ faults: forbids(...kinds) });

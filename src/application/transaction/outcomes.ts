@@ -13,7 +13,8 @@ import {
   type UpdatePhase,
 } from '../../domain/run/session.ts';
 import { stepKey } from '../../domain/transaction/member.ts';
-import { howToPermit, permissions } from '../../domain/outside/permission.ts';
+import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
+import { describeForbidden, howToPermit, permissions } from '../../domain/outside/permission.ts';
 import type { ContainerFacts, MemberFacts } from '../../domain/transaction/facts.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import { PreparationError, type PreparedMember } from './prepare.ts';
@@ -66,11 +67,11 @@ export function unprepared(
 type Reached = {
   readonly result: TransactResult;
   readonly index: number;
-  readonly transaction: Pick<OpenTransaction, 'stopTimes'>;
-};
+  readonly transaction: Pick<OpenTransaction, 'stopTimes' | 'setsNoMarks'>;
+} & Pick<ServiceSettings, 'cleanup'>;
 
 /** The outcome of one member, from the result of its transaction and the last facts. */
-export function outcomeOf(member: PreparedMember, { result, index, transaction }: Reached): ContainerOutcome {
+export function outcomeOf(member: PreparedMember, { result, index, transaction, cleanup }: Reached): ContainerOutcome {
   const id = member.planned.container.id;
   const log = result.logs.get(id);
   const facts = result.facts?.members[index];
@@ -94,6 +95,7 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction }
       member.filesInDoubt,
       facts?.wasUnhealthy === true && member.planned.desiredEndState === 'running' ? notWaitedFor : '',
       leftBehind(result, facts?.old, 'old container'),
+      cleanup && transaction.setsNoMarks && outcome === 'updated' ? oldImageStays : '',
     ];
     const reason = remarks.filter((remark) => remark !== '').join('; ');
     const time = outage(result.startedAt.get(id));
@@ -163,6 +165,8 @@ function leftBehind({ refusals }: TransactResult, container: ContainerFacts | un
   const remedy = why.includes(permissions.remove.call) ? `. ${howToPermit(['remove'])}` : '';
   return `the ${which} stays, stopped, because it could not be removed: ${why}${remedy}`;
 }
+
+const oldImageStays = `the old image stays: ${describeForbidden(['untag'])}. ${howToPermit(['untag'])}`;
 
 /** The old container may also have been removed by a restarted engine because of --rm. */
 function copied(facts: MemberFacts | undefined): string {

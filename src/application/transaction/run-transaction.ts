@@ -181,7 +181,7 @@ async function replaceContainers(
   await rememberFailures(outside, failures);
   const rolledBack = new Set(failures.map(({ name }) => name));
   const reached = prepared.members.map((member, index): ContainerOutcome => {
-    const outcome = outcomeOf(member, { result, index, transaction });
+    const outcome = outcomeOf(member, { result, index, transaction, cleanup: settings.cleanup });
     return rolledBack.has(outcome.name) ? { ...outcome, isTakenBack: true } : outcome;
   });
   // Until the rollback is complete, links have the names of containers that are not back yet.
