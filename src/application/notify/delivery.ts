@@ -31,7 +31,7 @@ export type Delivery = {
   readonly close: () => Promise<void>;
 };
 
-export type MessageToQueue = {
+type MessageToQueue = {
   readonly target: string;
   readonly message: Message;
   /** Unix milliseconds; undefined: now. */

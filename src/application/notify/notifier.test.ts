@@ -7,10 +7,11 @@ import type { RecoveredTransaction, ServiceEvent } from '../../domain/run/event.
 import { type ContainerOutcome, entryKeyOf } from '../../domain/run/session.ts';
 import type { Target, NotificationSettings } from '../../domain/notification/message.ts';
 import type { Composer } from '../../domain/notification/run-facts.ts';
-import type { MessageToQueue } from './delivery.ts';
+import type { Delivery } from './delivery.ts';
 import { createNotifier } from './notifier.ts';
 
 type NotifierParts = Parameters<typeof createNotifier>[0];
+type MessageToQueue = Parameters<Delivery['put']>[0];
 
 /** Lists the names of the news, and of all the rest. */
 const composer: Composer = {
