@@ -287,7 +287,7 @@ export function createApplication(
 
   /** A run asks for copies of data only if a container shows that there may be some, and it may have been removed. */
   async function removeForgottenCopies(signal: AbortSignal): Promise<void> {
-    const leave = await lock.enterInTurn(signal).catch(() => undefined);
+    const leave = await lock.enterForRepair(signal).catch(() => undefined);
     if (leave === undefined) return;
     await removeOverdueCopies(outside, signal).finally(leave);
   }
