@@ -144,7 +144,7 @@ describe('the state of a container', () => {
   });
 
   test('is told for any number of projects in one check, but not for one with more than twenty files', async () => {
-    const ids = Array.from({ length: 40 }, (_, index) => `c${index}`);
+    const ids = Array.from({ length: 20 }, (_, index) => `c${index}`);
     const questions = ids.map((id): ComposeQuestion => {
       write({ [`${id}/compose.yaml`]: ofWeb('nginx:1.27'), [`${id}/.env`]: 'A=1\n' });
       const project = { name: id, folder: join(folder, id), files: [join(folder, id, 'compose.yaml')] };
