@@ -23,6 +23,7 @@ export const suites = [
         'compose',
         'data',
         'data-of-databases',
+        'data-of-remapped-users',
         'health-times',
         'placed-files',
         'restraint',
