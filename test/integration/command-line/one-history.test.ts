@@ -65,7 +65,7 @@ describeInLab('the command line beside a service with the same folder', (lab) =>
     expect([past.code, past.stderr, past.stdout]).toEqual([
       0,
       '',
-      expect.stringMatching(/command .*web updated v1 → v2/),
+      expect.stringMatching(/command line +web updated \(v1 → v2\)/),
     ]);
   });
 
