@@ -384,7 +384,11 @@ export type TagSightings = {
   readonly see: (
     reference: string,
     digest: Digest,
-    at: { readonly now: Now & { readonly storeMs: number }; readonly cooldownMs: number; readonly isNew?: boolean },
+    at: {
+      readonly now: ReturnType<CandidateSearch['cooldownClock']>;
+      readonly cooldownMs: number;
+      readonly isNew?: boolean;
+    },
   ) => readonly Sighting[];
   /** The sightings of a tag, oldest first. */
   readonly of: (reference: string) => readonly Sighting[];

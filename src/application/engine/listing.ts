@@ -15,7 +15,7 @@ import {
   type ImageReference,
 } from '../../domain/image/image-reference.ts';
 import { runsOtherThan, type ForeignPlatform, type Platform } from '../../domain/image/platform.ts';
-import { defined, putNewest } from '../../domain/text/plain-data.ts';
+import { addTo, defined, putNewest } from '../../domain/text/plain-data.ts';
 import type { SwarmNode, SwarmService } from '../../domain/container/swarm-service.ts';
 
 /**
@@ -260,16 +260,14 @@ async function completeImages(
 ): Promise<readonly ImageSummary[]> {
   if (configs === undefined) return images;
   const usersOf = new Map<string, ContainerSummary[]>();
-  for (const user of containers) {
-    const users = usersOf.get(user.imageId);
-    if (users === undefined) usersOf.set(user.imageId, [user]);
-    else users.push(user);
-  }
+  for (const user of containers) addTo(usersOf, user.imageId, user);
   return mapConcurrently(images, 4, async (image) => {
     const users = usersOf.get(image.id) ?? [];
     const manifests = users.map((user) => user.manifestDigest);
     // A container of before an upgrade of the engine names no manifest.
-    const [manifestDigest, ...others] = new Set(isFromRegistry(image) ? manifests : manifests.filter(isGiven));
+    const [manifestDigest, ...others] = new Set(
+      isFromRegistry(image) ? manifests : manifests.filter((one) => one !== undefined),
+    );
     if (others.length > 0) return withFault(image, 'its containers run different images of its index');
     const platform = users.find((user) => user.platform !== undefined)?.platform;
     if (users.length === 0 || (!isFromRegistry(image) && platform === undefined)) return image;
@@ -287,10 +285,6 @@ async function completeImages(
     );
     return configs.complete(shown, { references, manifestDigest, ...(platform && { platform }) }, signal);
   });
-}
-
-function isGiven(digest: Digest | undefined): digest is Digest {
-  return digest !== undefined;
 }
 
 function isFromRegistry({ isConfigUnknown, configManifest }: ImageSummary): boolean {

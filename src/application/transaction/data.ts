@@ -43,6 +43,7 @@ import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
 import { endsSoon } from '../health/health.ts';
 import { nothingPrepared, type Performed, type StepContext } from './create-successor.ts';
 import { untag, type OpenTransaction } from './open-transaction.ts';
+import { knownOwnContainer } from './prepare.ts';
 
 /** Reads the helpers of a transaction. Undefined if it copies no data. */
 export async function readDataFacts(outside: Outside, transaction: OpenTransaction): Promise<DataFacts | undefined> {
@@ -134,16 +135,10 @@ export async function armRestore(context: HelperContext): Promise<Performed> {
 
 type HelperContext = Context & Pick<StepContext, 'settings'>;
 
-/** The image that a new helper gets: that of `--data-image`, or of the container that we run in. */
-export async function findHelperImage(
-  { engine, instance }: Outside,
-  { dataImage }: Pick<ServiceSettings, 'dataImage'>,
-  signal?: AbortSignal,
-): Promise<Image | undefined> {
-  if (dataImage !== undefined) return engine.inspectImage(dataImage, signal);
-  const { containerId } = instance;
-  const own = containerId === undefined ? undefined : await engine.inspectContainer(containerId, signal);
-  return own === undefined ? undefined : engine.inspectImage(own.imageId, signal);
+/** The image that `--data-image` names, or that of the container that we run in. */
+async function findPresentImage(outside: Outside, { dataImage }: ServiceSettings): Promise<Image | undefined> {
+  const named = dataImage ?? (await knownOwnContainer(outside))?.imageId;
+  return named === undefined ? undefined : outside.engine.inspectImage(named);
 }
 
 /** `trusted.*` attributes are shown to such a container only, and to its helper: https://man7.org/linux/man-pages/man7/xattr.7.html */
@@ -163,7 +158,7 @@ async function createHelper(context: HelperContext, data: JournaledData, role: D
   const removed = found === undefined ? undefined : await engine.removeContainer(found.container.id);
   if (removed !== undefined && isFailure(removed)) return removed;
   // The image may be gone long after the update, when Upkeep has a newer one.
-  const image = (await engine.inspectImage(data.imageId)) ?? (await findHelperImage(outside, settings));
+  const image = (await engine.inspectImage(data.imageId)) ?? (await findPresentImage(outside, settings));
   if (image === undefined)
     return { kind: 'refused', status: 0, message: 'the image of its helper is gone from the engine' };
   const order: DataOrder = { role, transaction: transaction.id, members: transaction.members, data };

@@ -34,7 +34,7 @@ import { requirePermissions, type Needs } from '../engine/permissions.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { savedDataOf, withoutParts } from '../../domain/plan/saved-data.ts';
 import { samePolicy } from '../../domain/transaction/member.ts';
-import { findHelperImage, type PreparedData } from './data.ts';
+import type { PreparedData } from './data.ts';
 import { fetchImage, foreignPlatform, stillHeld, type FetchContext, type ImagesAhead } from './create-successor.ts';
 import { findPlacedFiles } from './hand-over.ts';
 import { servesForMs } from './open-transaction.ts';
@@ -140,7 +140,7 @@ export async function prepareTransaction(
     ownContainer: own?.id ?? '',
     forbidden,
     members,
-    ...(chosen.length > 0 && { data: await prepareData({ ...preparing, changesPolicies }, members, chosen) }),
+    ...(chosen.length > 0 && { data: await prepareData({ ...preparing, own, changesPolicies }, members, chosen) }),
   };
 }
 
@@ -157,12 +157,13 @@ function chosenData({ members }: PlannedTransaction, settings: ServiceSettings):
 type ChosenData = { readonly container: Container; readonly items: readonly DataItem[] };
 
 type DataContext = Pick<Preparing, 'outside' | 'settings' | 'keepsFormerCopies' | 'signal'> & {
+  readonly own: Container | undefined;
   readonly changesPolicies: boolean;
 };
 
 /** Refuses data that could not be restored safely. */
 async function prepareData(
-  { outside, settings, keepsFormerCopies, signal, changesPolicies }: DataContext,
+  { outside, settings, keepsFormerCopies, signal, own, changesPolicies }: DataContext,
   members: readonly PreparedMember[],
   chosen: readonly ChosenData[],
 ): Promise<PreparedData> {
@@ -179,7 +180,8 @@ async function prepareData(
   );
   if (isAutomatic && !changesPolicies)
     throw refuse('its data cannot be restored safely: this engine cannot change a restart policy');
-  const image = await findHelperImage(outside, settings, signal);
+  const named = settings.dataImage ?? own?.imageId;
+  const image = named === undefined ? undefined : await outside.engine.inspectImage(named, signal);
   if (image === undefined)
     throw settings.dataImage === undefined
       ? refuse(
@@ -376,7 +378,10 @@ function warnOfIgnoredSignal({ log }: Outside, container: Container, { apiVersio
 }
 
 /** An engine on another host does not have the container that we run in. */
-async function knownOwnContainer({ engine, instance }: Outside, signal?: AbortSignal): Promise<Container | undefined> {
+export async function knownOwnContainer(
+  { engine, instance }: Outside,
+  signal?: AbortSignal,
+): Promise<Container | undefined> {
   return instance.containerId === undefined ? undefined : engine.inspectContainer(instance.containerId, signal);
 }
 

@@ -1,7 +1,7 @@
 import { isFailure } from '../../domain/outside/engine.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { ContainerSummary } from '../../domain/container/container.ts';
-import { journalPrefix } from '../../domain/image/labels.ts';
+import { journalPrefix, ownPrefix } from '../../domain/image/labels.ts';
 import type { Outside, ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { formatBytes } from '../../domain/text/plain-data.ts';
 import { quoted } from '../../domain/text/printable.ts';
@@ -76,9 +76,13 @@ export async function removeKeptCopies(
  */
 export function mayHaveCopy({ labels }: Pick<ContainerSummary, 'labels'>): boolean {
   if (labels[`${journalPrefix}data`] !== undefined) return true;
+  if (!dataLabels.some((label) => labels[label] !== undefined)) return false;
   const { data, dataKeepMs = 0 } = readLabels(labels, {}).labelSettings;
   return dataKeepMs > 0 || (data !== undefined && data.kind !== 'none');
 }
+
+/** All labels of a container take long to read, and each run asks about each container. */
+const dataLabels = [`${ownPrefix}data`, `${ownPrefix}data-keep`] as const;
 
 /** Removes the copies whose time is over. A failed removal is repeated by the next run. */
 export async function removeOverdueCopies({ engine, log }: Outside, signal?: AbortSignal): Promise<void> {

@@ -69,8 +69,7 @@ export function carriesAny(labels: Readonly<Record<string, string>>, texts: read
   return texts.some((text) => {
     const pair = parseLabelPair(text);
     if (pair === undefined || !Object.hasOwn(labels, pair.label)) return false;
-    const [asked, written = ''] = [pair.value, labels[pair.label]];
-    return asked === '' || written === asked || withoutQuotes(written) === withoutQuotes(asked);
+    return pair.value === '' || withoutQuotes(labels[pair.label] ?? '') === withoutQuotes(pair.value);
   });
 }
 

@@ -113,7 +113,7 @@ function doubtfulHere(route: EngineRoute, containers: readonly ContainerSummary[
   if (showsMounts) {
     if (entrances.every(isInHostNetwork)) return idsOf(hosts);
     const isDoor = entrances.some((one) => holdsEngineSocket(one, others));
-    return idsOf(isDoor ? thoseBeside(entrances, others) : connectedTo(entrances, others));
+    return idsOf(isDoor ? containersBeside(entrances, others) : connectedTo(entrances, others));
   }
   const isNear = (one: ContainerSummary) =>
     entrances.some((door) => shareNetwork(one, door)) || (own !== undefined && sharesNamespace(one, own));
@@ -183,7 +183,7 @@ type Arrival = {
 function arrivalOf(route: Exclude<EngineRoute, { kind: 'socket' }>, seen: Seen): Arrival {
   const { others, inspected, isOwnEngine } = seen;
   const doors = entrancesOf(route, seen);
-  const beside = thoseBeside(doors, others);
+  const beside = containersBeside(doors, others);
   const { port } = route;
   const inside = doors.flatMap(({ reach }) => reach?.ports.filter(({ hostPort }) => hostPort === port) ?? []);
   const listens = (one: ContainerSummary) => {
@@ -198,8 +198,8 @@ function arrivalOf(route: Exclude<EngineRoute, { kind: 'socket' }>, seen: Seen):
   return { entrances, beside: isDoor || entrances.length > doors.length ? [] : beside };
 }
 
-/** Those that are in the network of one of these. */
-function thoseBeside(doors: readonly ContainerSummary[], others: readonly ContainerSummary[]) {
+/** Containers in the network of one of the doors. */
+function containersBeside(doors: readonly ContainerSummary[], others: readonly ContainerSummary[]) {
   return others.filter((one) => !doors.includes(one) && doors.some((door) => sharesNamespace(one, door)));
 }
 

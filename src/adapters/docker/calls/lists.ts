@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../domain/text/errors.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import { maxAnswerBytes, megabyte, notJson, readJson, fields, text, texts } from '../transport/answer.ts';
+import { maxAnswerBytes, megabyte, notJson, readText, fields, text, texts } from '../transport/answer.ts';
 import type { Client, Query } from '../transport/client.ts';
 import { unexpectedAnswer, refusal } from './calls.ts';
 import type { EngineResponse } from '../transport/request.ts';
@@ -42,13 +42,9 @@ export async function readList(
   const reply = await client.send({ method: 'GET', path, query, socket: 'shared', timeLimit, signal });
   if (reply.kind === 'error') throw refusal(doing, reply);
   const { text: whole, body } = await readSmall(reply.body);
-  if (whole !== undefined) return entriesOfSmall(doing, whole);
+  if (whole !== undefined) return entriesIn(doing, whole);
   const [beginning, rest] = await readFirstCharacter(body);
-  if (beginning !== '[') {
-    const answer = await readJson(rest, maxAnswerBytes, doing);
-    if (answer === null) return [];
-    throw unexpectedAnswer(doing, 'a list');
-  }
+  if (beginning !== '[') return entriesIn(doing, await readText(rest, maxAnswerBytes, doing));
   const { entries, omitted } = await readEntries(doing, rest);
   client.tellLeftOut(thing, omitted.map(nameOf));
   return entries;
@@ -66,7 +62,7 @@ async function readSmall(body: EngineResponse['body']) {
   return { text: Buffer.concat(chunks).toString('utf8'), body };
 }
 
-function entriesOfSmall(doing: string, text: string): readonly unknown[] {
+function entriesIn(doing: string, text: string): readonly unknown[] {
   const value = parseJson(text);
   if (value === undefined) throw notJson();
   if (value === null) return [];
