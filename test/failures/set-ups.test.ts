@@ -260,7 +260,7 @@ describeInLab('a set-up that people have', (lab) => {
           }),
       });
       expect(code, stderr).toBe(143);
-      expect(performance.now() - lostAtMs).toBeLessThan(10_000);
+      expect(performance.now() - lostAtMs).toBeLessThan(30_000);
       expect(outcomes).toEqual({ web: 'failed' });
       const next = await stage.startAgain();
       expect(await stage.harm(), next.stderr).toEqual([]);

@@ -51,7 +51,7 @@ export async function passHealthCheck(
   id: string,
   options: HealthOptions = {},
 ): Promise<HealthVerdict> {
-  const soon = endsSoon(outside, lastWaitMs);
+  const soon = endsSoon(outside);
   const signal = AbortSignal.any([soon.signal, options.signal].filter((one) => one !== undefined));
   let wasRunningAtFirst = false;
   try {
@@ -72,19 +72,29 @@ export async function passHealthCheck(
 /** `docker stop` kills a process after 10 s, and the end of a run needs some of them. */
 const lastWaitMs = 4000;
 
-/** Aborts `waitMs` after the process is asked to end, in which a short wait ends by itself. */
-export function endsSoon(
-  { ending, clock }: Pick<Outside, 'ending' | 'clock'>,
-  waitMs: number,
-): { readonly signal: AbortSignal; readonly stop: () => void } {
+/** Each wait that begins while the process ends has this much at least. */
+const leastLastWaitMs = 500;
+
+/** The monotonic time until which the waits of an ending process may take, by its signal: they share one allowance. */
+const lastMoments = new WeakMap<AbortSignal, number>();
+
+/** Aborts a few seconds after the process is asked to end, in which short waits end by themselves. */
+export function endsSoon({ ending, clock }: Pick<Outside, 'ending' | 'clock'>): {
+  readonly signal: AbortSignal;
+  readonly stop: () => void;
+} {
   const [soon, over] = [new AbortController(), new AbortController()];
-  const begin = () =>
-    void clock.sleep(waitMs, over.signal).then(
+  const begin = (signal: AbortSignal) => {
+    const nowMs = clock.monotonicMs();
+    const lastMs = lastMoments.get(signal) ?? nowMs + lastWaitMs;
+    lastMoments.set(signal, lastMs);
+    void clock.sleep(Math.max(leastLastWaitMs, lastMs - nowMs), over.signal).then(
       () => soon.abort(),
       () => undefined,
     );
-  if (ending?.aborted) begin();
-  else ending?.addEventListener('abort', begin, { signal: over.signal });
+  };
+  if (ending?.aborted) begin(ending);
+  else ending?.addEventListener('abort', () => begin(ending), { signal: over.signal });
   return { signal: soon.signal, stop: () => over.abort() };
 }
 

@@ -76,7 +76,7 @@ export async function tellAfterUpdate(
     message: `The ${titleOf('postUpdate', { name })} ${why}`,
   });
   let hookSignal: AbortSignal | undefined;
-  const soon = endsSoon(outside, lastWaitMs);
+  const soon = endsSoon(outside);
   try {
     const container = await outside.engine.inspectContainer(id);
     if (container === undefined) return { kind: 'noop' };
@@ -91,6 +91,3 @@ export async function tellAfterUpdate(
     soon.stop();
   }
 }
-
-/** `docker stop` kills a process after 10 s, and a health check before may have taken 4 of them. */
-const lastWaitMs = 2000;

@@ -311,7 +311,7 @@ async function runHelper(
   const { engine, clock } = outside;
   const started = await engine.startContainer(id);
   if (isFailure(started)) return started;
-  const soon = endsSoon(outside, lastWaitMs);
+  const soon = endsSoon(outside);
   const untilMs = clock.monotonicMs() + limitMs;
   const isTold = totalBytes > 0 && onCopied !== undefined;
   try {
@@ -339,9 +339,6 @@ async function runHelper(
     soon.stop();
   }
 }
-
-/** As for a health check: `docker stop` kills this process after 10 s. */
-const lastWaitMs = 4000;
 
 /** One request of many for a long copy: a proxy may end longer ones. */
 const maxWaitMs = 60_000;
