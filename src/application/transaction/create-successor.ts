@@ -29,7 +29,8 @@ import {
   type Digest,
   type ImageReference,
 } from '../../domain/image/image-reference.ts';
-import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
+import { effectiveSettings, labelValuesOf, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
+import { needsSignature } from '../check/require-signature.ts';
 import { digestsOf } from '../../domain/container/lookup.ts';
 import { sameArchitecture, type Platform } from '../../domain/image/platform.ts';
 import type { VerifiedImage } from '../../domain/outside/registry.ts';
@@ -248,22 +249,38 @@ export function memberOf(successorId: string, { members, successors }: OpenTrans
 
 /**
  * The image of the planned digest: from the engine if it has it, else pulled. Undefined if it is gone after the pull.
- * Throws if the engine has no image that is proven to be the one whose signature was checked.
+ * Throws if the engine has no image that is proven to be the one whose signature was checked, and if none was checked,
+ * but the labels of `oldImage`, the image that the container really runs, show that one is needed. An engine may list
+ * another image of the same index.
  */
 export async function fetchImage(
   context: FetchContext,
   planned: PlannedMember,
+  oldImage: Image | undefined,
   platform: Platform | undefined,
 ): Promise<Image | undefined> {
-  const { engine } = context.outside;
+  const { engine, verificationKeys } = context.outside;
   const { verified, digest } = planned;
   const held = planned.imageId === undefined ? undefined : await engine.inspectImage(planned.imageId, context.signal);
   if (held !== undefined || planned.mustBeHeld === true) return held;
   if (digest === undefined) return engine.inspectImage(planned.reference, context.signal);
+  const { name, settings } = planned.container;
+  const effective = effectiveSettings(
+    context.settings,
+    labelValuesOf({ settings, ...defined({ imageLabels: oldImage?.labels }) }),
+  );
+  if (verified === undefined && needsSignature(effective, verificationKeys)) throw unchecked(name);
   return verified === undefined
     ? fetchDigest(context, planned, { digest, platform })
     : fetchVerified(context, planned, { digest, platform, verified });
 }
+
+const unchecked = (name: string) =>
+  new ServiceError(
+    'invalid-input',
+    `Cannot update ${quoted(name)}: no signature of its new image was checked, because another image of its index has labels that need none`,
+    { remedy: 'give it the label upkeep.verify=any, so that one is checked' },
+  );
 
 /** Of a pull for a run, which tells its progress. */
 export type FetchContext = {

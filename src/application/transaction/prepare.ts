@@ -261,7 +261,7 @@ async function prepareMember(preparing: Preparing, planned: PlannedMember): Prom
   const fetched =
     planned.cause === 'linked'
       ? oldImage
-      : ((await stillHeld(outside, ahead)) ?? (await fetchImage(preparing, planned, platform)));
+      : ((await stillHeld(outside, ahead)) ?? (await fetchImage(preparing, planned, oldImage, platform)));
   const image = fetched && (await completeNew(preparing, planned, fetched, platform ?? info.platform));
   if (image === undefined) {
     throw new ServiceError('not-found', `Cannot recreate "${container.name}": its image is no longer in the engine`, {

@@ -395,7 +395,7 @@ async function fetchOne(
     const info = await engine.info(signal);
     const oldImage = await contentOf(outside, container, signal);
     const context = { outside, settings, runId, info, signal };
-    const image = await fetchImage(context, planned, foreignPlatform(container, oldImage, info));
+    const image = await fetchImage(context, planned, oldImage, foreignPlatform(container, oldImage, info));
     const atMs = clock.monotonicMs();
     return { kind: 'fetched', oldImage, image, atMs, tookMs: atMs - begunAtMs };
   } catch (error) {

@@ -416,7 +416,7 @@ async function prepare(
   if (got === undefined && digest !== undefined) enter('pulling');
   const platform = foreignPlatform(now, oldImage, info);
   const context = { outside, settings, runId, info, signal };
-  const image = (await stillHeld(outside, got)) ?? (await fetchImage(context, planned, platform));
+  const image = (await stillHeld(outside, got)) ?? (await fetchImage(context, planned, oldImage, platform));
   if (image === undefined)
     throw refuse('not-found', 'its new image is no longer in the engine', `pull ${quoted(reference)}`);
   if (platform === undefined && !runsOn(image, info.platform))

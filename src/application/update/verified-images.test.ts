@@ -70,6 +70,30 @@ describe('a verified image', () => {
     expect(pulled).toEqual([index]);
   });
 
+  test('is needed, if the image that runs says "off", and the engine lists another one of its index', async () => {
+    const off = { 'upkeep.verify': 'off' };
+    const { update, app, id, pulled } = await setScene('image', (engine) => ({
+      listContainers: async (signal) =>
+        (await engine.listContainers(signal)).map((one) => ({ ...one, labels: { ...one.labels, ...off } })),
+      inspectContainer: async (container, signal) => {
+        const found = await engine.inspectContainer(container, signal);
+        if (found === undefined) return;
+        const { settings } = found;
+        const Labels = { ...settings.Config.Labels, ...off };
+        return { ...found, settings: { ...settings, Config: { ...settings.Config, Labels } } };
+      },
+      inspectImage: async (reference, signal) => {
+        const found = await engine.inspectImage(reference, signal);
+        return found && { ...found, labels: { ...found.labels, ...off } };
+      },
+    }));
+    const outcome = await update();
+    expect(outcome).toMatchObject({ outcome: 'failed' });
+    expect(outcome?.reason).toContain('Cannot update "app": no signature of its new image was checked');
+    expect(pulled).toEqual([]);
+    expect(app()).toMatchObject({ id, state: { status: 'running' } });
+  });
+
   test('is the reason for a refusal, if the engine shows another image under its digest', async () => {
     const { update, app, id, plain } = await setScene('image', (engine) => ({
       inspectImage: async (reference, signal) => {
