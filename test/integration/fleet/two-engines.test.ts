@@ -137,7 +137,7 @@ describeInLab('two engines', (lab) => {
       ['far', 'fresh'],
     ]);
     const back = await upkeep('rollback', 'web', '--json', '--health-window', '1s');
-    expect(back.code).toBe(1);
+    expect(back.code).toBe(2);
     expect(back.stderr).toContain('Cannot roll back web: several engines have it: near, far');
     const named = await upkeep('rollback', 'web', '--engine', 'far', '--json', '--health-window', '1s');
     expect(named.code, named.stderr).toBe(0);
