@@ -82,10 +82,8 @@ export function commandRows(fixture: GetFixture): void {
 
     test('gives up waiting when its time has passed; the container goes on', async () => {
       const id = await run(fixture(), 'one', 'service');
-      const startMs = fixture().clock.monotonicMs();
-      const outcome = await fixture().engine.runCommand(id, shell('echo first; sleep 1000', { timeoutMs: 700 }));
+      const outcome = await fixture().engine.runCommand(id, shell('echo first; sleep 1000', { timeoutMs: 3000 }));
       expect(outcome).toEqual({ kind: 'timed-out', output: 'first\n' });
-      expect(fixture().clock.monotonicMs() - startMs).toBeLessThan(5000);
       expect((await inspect(fixture(), id)).state.status).toBe('running');
     });
 
@@ -101,9 +99,10 @@ export function commandRows(fixture: GetFixture): void {
 
     test('ends with the container', async () => {
       const id = await run(fixture(), 'one', 'service');
-      const { engine, clock } = fixture();
-      const running = engine.runCommand(id, shell('echo first; sleep 1000'));
-      await clock.sleep(400);
+      const { engine } = fixture();
+      const running = engine.runCommand(id, shell('echo first; echo >/tmp/begun; sleep 1000'));
+      const begun = await engine.runCommand(id, shell('until [ -e /tmp/begun ]; do sleep 0.1; done'));
+      expect(begun).toMatchObject({ exitCode: 0 });
       await engine.stopContainer(id, { timeoutSeconds: 1 });
       expect(await running).toEqual({ kind: 'ended', exitCode: 137, output: 'first\n' });
     });

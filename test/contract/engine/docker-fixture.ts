@@ -14,7 +14,7 @@ const service = "trap 'exit 0' TERM; sleep 1000000 & wait";
 const commands: Readonly<Record<Program, readonly string[] | undefined>> = {
   service: ['sh', '-c', service],
   deaf: ['sh', '-c', "trap '' TERM; while :; do sleep 1; done"],
-  lingering: ['sh', '-c', "trap 'sleep 1; exit 0' TERM; sleep 1000000 & wait"],
+  lingering: ['sh', '-c', "trap 'sleep 1; exit 0' TERM; echo listening; sleep 1000000 & wait"],
   crash: ['sh', '-c', 'exit 3'],
   short: ['sleep', '0.3'],
   // The pauses keep the order: output and errors reach the engine through separate pipes.

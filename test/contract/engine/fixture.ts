@@ -33,11 +33,11 @@ export type EngineFixture = {
 };
 
 /**
- * `service` runs until it is told to stop; `deaf` must be killed; `lingering` takes a second to
- * stop; `crash` ends at once with code 3; `short` ends well after 300 ms; `talkative` writes "one"
- * and "three" to its output, "two" to its errors; `missing` does not exist; `healthy` and `sick`
- * have a health check; `defaults` is a service whose image sets all that it can; `storing` is a
- * service with a volume; `silent` has no command at all; `writing` writes `/tmp/log`.
+ * `service` runs until it is told to stop; `deaf` must be killed; `lingering` writes "listening" to its
+ * output and takes a second to stop; `crash` ends at once with code 3; `short` ends well after 300 ms;
+ * `talkative` writes "one" and "three" to its output, "two" to its errors; `missing` does not exist;
+ * `healthy` and `sick` have a health check; `defaults` is a service whose image sets all that it can;
+ * `storing` is a service with a volume; `silent` has no command at all; `writing` writes `/tmp/log`.
  */
 export type Program =
   | 'service'
@@ -138,6 +138,15 @@ export async function eventually<T>(
     if (clock.monotonicMs() > deadlineMs) throw new Error('it did not happen in time');
     await clock.sleep(20);
   }
+}
+
+/** Waits until a `lingering` program handles SIGTERM. */
+export async function untilItListens(fixture: EngineFixture, id: string): Promise<void> {
+  await eventually(
+    fixture,
+    async () => (await fixture.engine.containerLogs(id, { tail: 1 })).includes('listening'),
+    20_000,
+  );
 }
 
 export async function untilStatus(fixture: EngineFixture, id: string, status: string): Promise<Container> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { create, eventually, inspect, run, statusOf, untilStatus, type GetFixture } from './fixture.ts';
+import { create, eventually, inspect, run, statusOf, untilItListens, untilStatus, type GetFixture } from './fixture.ts';
 
 export function runningRows(fixture: GetFixture): void {
   describe('startContainer()', () => {
@@ -97,9 +97,8 @@ export function runningRows(fixture: GetFixture): void {
 
   describe('stopContainer()', () => {
     test('is done, then a noop', async () => {
-      const id = await run(fixture(), 'one', 'service');
-      // There is no event for the moment at which the program begins to handle signals.
-      await fixture().clock.sleep(500);
+      const id = await run(fixture(), 'one', 'lingering');
+      await untilItListens(fixture(), id);
       expect(await fixture().engine.stopContainer(id, { timeoutSeconds: 5 })).toEqual({ kind: 'done' });
       expect((await inspect(fixture(), id)).state).toMatchObject({ status: 'exited', exitCode: 0 });
       expect(await fixture().engine.stopContainer(id, { timeoutSeconds: 5 })).toEqual({ kind: 'noop' });
@@ -131,6 +130,7 @@ export function runningRows(fixture: GetFixture): void {
     test('goes on when the caller is gone', async () => {
       const { engine, connect } = fixture();
       const id = await run(fixture(), 'one', 'lingering');
+      await untilItListens(fixture(), id);
       const caller = await connect();
       const abandoned = caller.stopContainer(id, { timeoutSeconds: 10 });
       await eventually(fixture(), async () => {
@@ -148,6 +148,7 @@ export function runningRows(fixture: GetFixture): void {
     test('lets rename and update through while it lasts', async () => {
       const { engine } = fixture();
       const id = await run(fixture(), 'one', 'lingering');
+      await untilItListens(fixture(), id);
       const stopping = engine.stopContainer(id, { timeoutSeconds: 10 });
       await fixture().clock.sleep(100);
       expect(await engine.renameContainer(id, 'two')).toEqual({ kind: 'done' });
@@ -196,6 +197,7 @@ export function runningRows(fixture: GetFixture): void {
     test('is finished by the engine when the caller is gone', async () => {
       const { engine, connect } = fixture();
       const id = await run(fixture(), 'one', 'lingering');
+      await untilItListens(fixture(), id);
       const { startedAt } = (await inspect(fixture(), id)).state;
       const caller = await connect();
       const abandoned = caller.restartContainer(id, { timeoutSeconds: 10 });

@@ -19,6 +19,8 @@ const shellLines: Readonly<Record<string, CommandBehaviour>> = {
     output: `${fiftyCharacters.repeat(3000)}end\n`,
   },
   'echo first; sleep 1000': { output: 'first\n', hangs: true },
+  'echo first; echo >/tmp/begun; sleep 1000': { output: 'first\n', hangs: true },
+  'until [ -e /tmp/begun ]; do sleep 0.1; done': {},
   'sleep 1000 & echo started; exit 3': { exitCode: 3, output: 'started\n' },
   'exec >&- 2>&-; sleep 0.5; exit 4': { exitCode: 4, tookMs: 500 },
 };
@@ -26,7 +28,7 @@ const shellLines: Readonly<Record<string, CommandBehaviour>> = {
 const behaviours: Readonly<Record<Program, Behaviour>> = {
   service: { commands: shellLines },
   deaf: { ignoresTerm: true },
-  lingering: { stopMs: 1000 },
+  lingering: { stopMs: 1000, logLines: ['listening'] },
   crash: { exitsAfterMs: 1, exitCode: 3 },
   short: { exitsAfterMs: 300 },
   talkative: {
