@@ -29,7 +29,7 @@ describeInBrowser('the page of several engines', () => {
     closing.push(browser.close, http.stop, scene.close, built.remove);
     page = await openPage(browser.context, http.url);
     await page.locator('#live[data-state="live"]').waitFor();
-  }, 60_000);
+  });
   afterAll(async () => {
     for (const close of closing) await close();
   });

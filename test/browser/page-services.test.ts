@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeInBrowser } from './browser.ts';
 import { drawerOf, type OpenPage, row, type Stage, startStage } from './stage.ts';
 import { violations } from './violations.ts';
@@ -23,10 +23,9 @@ describeInBrowser('the page of a swarm', () => {
       UpdateConfig: { Parallelism: 1, Delay: 10 * minuteNs, FailureAction: 'pause', Order: 'stop-first' },
       TaskTemplate: { ContainerSpec: { Image: `shop/web:1@${digest}` } },
     });
-    await vi.waitFor(async () =>
-      expect((await sandbox.swarm.tasks([id])).filter(({ state }) => state === 'running')).toHaveLength(4),
-    );
-    await vi.waitFor(async () => expect((await ask('/v1/containers/details')).text).toContain(id), { timeout: 20_000 });
+    const running = async () => (await sandbox.swarm.tasks([id])).filter(({ state }) => state === 'running').length;
+    await expect.poll(running).toBe(4);
+    await expect.poll(async () => (await ask('/v1/containers/details')).text).toContain(id);
     publish('shop/web:1', '2');
     await ask('/v1/check', { method: 'POST' });
     page = await stage.open();
@@ -37,7 +36,7 @@ describeInBrowser('the page of a swarm', () => {
   test('counts the tasks of a service in its row while they start, also where it is opened in the middle', async () => {
     await row(page, service).getByText('Update ready').waitFor();
     const update = stage.service.ask('/v1/update?image=shop/web:1', { method: 'POST' });
-    await expect.poll(() => row(page, service).innerText(), { timeout: 30_000 }).toContain('Starting, 1 of 4 tasks');
+    await expect.poll(() => row(page, service).innerText()).toContain('Starting, 1 of 4 tasks');
     expect(await row(page, service).locator('.steps').count()).toBe(0);
     expect(await row(page, 'shop_web').innerText()).toContain('Update ready');
     const second = await stage.open({ width: 390 });

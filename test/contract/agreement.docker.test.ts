@@ -22,7 +22,7 @@ describeInLab('Sandbox and Docker', (lab) => {
     const { apiVersion } = await docker.engine.info();
     isNewer = Number(apiVersion.split('.')[1]) >= 44;
     sandbox = sandboxFixture({ version: isNewer ? '28' : '20.10' });
-  }, 60_000);
+  });
   afterAll(() => docker?.close());
 
   test('answer alike and end up alike, whatever they are asked', { timeout: 240_000 }, async () => {

@@ -15,11 +15,11 @@ export function bootContract(name: string, setup: (options: { liveRestore: boole
   describe.each([
     { liveRestore: false, expected: statusAfter },
     { liveRestore: true, expected: statusAfterWithLiveRestore },
-  ])(`${name} comes up again (live-restore: $liveRestore)`, { timeout: 60_000 }, ({ liveRestore, expected }) => {
+  ])(`${name} comes up again (live-restore: $liveRestore)`, ({ liveRestore, expected }) => {
     let fixture: BootFixture;
     beforeAll(async () => {
       fixture = await setup({ liveRestore });
-    }, 60_000);
+    });
     afterEach(() => fixture.reset());
     afterAll(() => fixture?.close());
 

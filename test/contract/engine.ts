@@ -20,11 +20,11 @@ export function engineContract(
   setup: () => Promise<EngineFixture>,
   whyNot?: (row: string) => string | undefined,
 ): void {
-  describe(`${name} is an Engine`, { timeout: 30_000 }, () => {
+  describe(`${name} is an Engine`, () => {
     let fixture: EngineFixture;
     beforeAll(async () => {
       fixture = await setup();
-    }, 60_000);
+    });
     beforeEach((context) => {
       const { suite, name } = context.task;
       const why = whyNot?.(`${suite?.name ?? ''} ${name}`);

@@ -15,7 +15,7 @@ export type ProberFixture = {
 
 /** Contract of every `Prober`. */
 export function proberContract(name: string, setup: () => Promise<ProberFixture>): void {
-  describe(`${name} is a Prober`, { timeout: 30_000 }, () => {
+  describe(`${name} is a Prober`, () => {
     let fixture: ProberFixture;
     beforeAll(async () => {
       fixture = await setup();

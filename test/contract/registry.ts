@@ -53,11 +53,11 @@ const unknown = `sha256:${'0'.repeat(64)}` as const;
 
 /** Contract of every `Registry`. */
 export function registryContract(name: string, setup: () => Promise<RegistryFixture>): void {
-  describe(`${name} is a Registry`, { timeout: 30_000 }, () => {
+  describe(`${name} is a Registry`, () => {
     let fixture: RegistryFixture;
     beforeAll(async () => {
       fixture = await setup();
-    }, 60_000);
+    });
     afterEach(() => fixture.reset());
     afterAll(() => fixture?.close());
 

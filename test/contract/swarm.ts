@@ -10,9 +10,9 @@ export function swarmContract(name: string, setup: () => Promise<SwarmFixture>):
     let fixture: SwarmFixture;
     beforeAll(async () => {
       fixture = await setup();
-    }, 120_000);
-    afterEach(() => fixture.reset(), 120_000);
-    afterAll(() => fixture?.close(), 60_000);
+    });
+    afterEach(() => fixture.reset());
+    afterAll(() => fixture?.close());
     for (const rows of [swarmReadingRows, swarmChangingRows, swarmClaimRows]) rows(() => fixture);
   });
 }

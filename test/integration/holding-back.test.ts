@@ -68,44 +68,36 @@ describeInLab('a newer version that is held back', (lab) => {
     expect(nothing.stderr).toContain('Cannot approve "web": no newer version of it is known');
   });
 
-  test(
-    'a skip and a snooze hold one version back, for --for, until they are taken back',
-    { timeout: 60_000 },
-    async () => {
-      await stale('web');
-      await stale('db');
-      expect((await decide('skip', 'web')).code).toBe(0);
-      const snoozed = await decide('snooze', 'db', '--for', '3d');
-      expect(snoozed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^db: snoozed .* until \d{4}-/) });
-      expect(await update()).toMatchObject({ web: { outcome: 'skipped' }, db: { outcome: 'deferred' } });
-      const { db } = await upkeep.check('--state-dir', folder);
-      expect(db?.reason).toMatch(/^Snoozed by "command line" until /);
-      expect(await decide('unskip', 'web', 'db')).toMatchObject({ code: 0 });
-      expect(await update()).toMatchObject({ web: { outcome: 'updated' }, db: { outcome: 'updated' } });
-      expect((await decide('unskip', 'web')).code).toBe(1);
-    },
-  );
+  test('a skip and a snooze hold one version back, for --for, until they are taken back', async () => {
+    await stale('web');
+    await stale('db');
+    expect((await decide('skip', 'web')).code).toBe(0);
+    const snoozed = await decide('snooze', 'db', '--for', '3d');
+    expect(snoozed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^db: snoozed .* until \d{4}-/) });
+    expect(await update()).toMatchObject({ web: { outcome: 'skipped' }, db: { outcome: 'deferred' } });
+    const { db } = await upkeep.check('--state-dir', folder);
+    expect(db?.reason).toMatch(/^Snoozed by "command line" until /);
+    expect(await decide('unskip', 'web', 'db')).toMatchObject({ code: 0 });
+    expect(await update()).toMatchObject({ web: { outcome: 'updated' }, db: { outcome: 'updated' } });
+    expect((await decide('unskip', 'web')).code).toBe(1);
+  });
 
-  test(
-    '--window and its label let updates begin at their times only, unless --now says otherwise',
-    { timeout: 60_000 },
-    async () => {
-      const closed = `${dayInTwo()} 00:00-24:00`;
-      await stale('web');
-      await stale('always', labelled({ 'upkeep.window': 'always' }));
-      await stale('later', labelled({ 'upkeep.window': closed }));
-      const first = await update('--window', closed);
-      expect(first).toMatchObject({ web: { outcome: 'deferred' }, always: { outcome: 'updated' } });
-      expect(first['web']?.reason).toMatch(/^Its window opens at \S+Z; release it with upkeep update web --now$/);
-      expect(await update('later')).toMatchObject({ later: { outcome: 'deferred' } });
-      expect(await update('--window', closed, '--now', 'web', 'later')).toMatchObject({
-        web: { outcome: 'updated' },
-        later: { outcome: 'updated' },
-      });
-      const everything = await decide('update', '--now');
-      expect(everything).toMatchObject({ code: 2, stderr: expect.stringContaining('Cannot use --now') });
-    },
-  );
+  test('--window and its label let updates begin at their times only, unless --now says otherwise', async () => {
+    const closed = `${dayInTwo()} 00:00-24:00`;
+    await stale('web');
+    await stale('always', labelled({ 'upkeep.window': 'always' }));
+    await stale('later', labelled({ 'upkeep.window': closed }));
+    const first = await update('--window', closed);
+    expect(first).toMatchObject({ web: { outcome: 'deferred' }, always: { outcome: 'updated' } });
+    expect(first['web']?.reason).toMatch(/^Its window opens at \S+Z; release it with upkeep update web --now$/);
+    expect(await update('later')).toMatchObject({ later: { outcome: 'deferred' } });
+    expect(await update('--window', closed, '--now', 'web', 'later')).toMatchObject({
+      web: { outcome: 'updated' },
+      later: { outcome: 'updated' },
+    });
+    const everything = await decide('update', '--now');
+    expect(everything).toMatchObject({ code: 2, stderr: expect.stringContaining('Cannot use --now') });
+  });
 
   test('is released in a running service from the command line, also after a kill', { timeout: 120_000 }, async () => {
     await stale('web', labelled({ 'upkeep.approve': 'true' }));

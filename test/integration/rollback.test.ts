@@ -12,7 +12,7 @@ describeInLab('upkeep rollback on a real engine', (lab) => {
   const upkeep = (command: string, ...args: string[]) =>
     runUpkeep([command, '--json', '--health-window', '500ms', ...args], { socket: engine.socket });
 
-  test('goes back to the version before, which then stays', { timeout: 60_000 }, async () => {
+  test('goes back to the version before, which then stays', async () => {
     const old = await pushImage(registry, 'rollback/web', 'stable', catalogue['plain-v1']);
     await engine.pull(image);
     await engine.run('web', image, {
@@ -39,7 +39,7 @@ describeInLab('upkeep rollback on a real engine', (lab) => {
     expect(next).toMatchObject({ containers: [{ name: 'web', outcome: 'skipped', verdict: 'held' }] });
   });
 
-  test('asks before it goes forward again', { timeout: 60_000 }, async () => {
+  test('asks before it goes forward again', async () => {
     const text = (...args: string[]) => runUpkeep([...args, '--health-window', '500ms'], { socket: engine.socket });
     await pushImage(registry, 'rollback/web', 'stable', catalogue['plain-v1']);
     await engine.pull(image);
@@ -80,24 +80,20 @@ describeInLab('upkeep rollback on a real engine', (lab) => {
     expect((await engine.inspect('web'))?.Image).toBeOneOf([...idsOf(next)]);
   });
 
-  test(
-    'a failed version is not a wish: it says that it failed, and which version is back',
-    { timeout: 60_000 },
-    async () => {
-      await pushImage(registry, 'rollback/web', 'stable', catalogue['plain-v1']);
-      await engine.pull(image);
-      await engine.run('web', image, { StopTimeout: 1 });
-      await pushImage(registry, 'rollback/web', 'stable', catalogue.crash);
-      const failed = await runUpkeep(['update'], { socket: engine.socket });
-      expect([failed.code, failed.stdout]).toEqual([1, expect.stringMatching(/^web +failed; back on v1 /m)]);
-      const check = await runUpkeep(['check', '--json'], { socket: engine.socket });
-      expect(JSON.parse(check.stdout)).toMatchObject({
-        containers: [{ status: 'held', hold: 'failed', reason: expect.stringContaining('failed here on') }],
-      });
-    },
-  );
+  test('a failed version is not a wish: it says that it failed, and which version is back', async () => {
+    await pushImage(registry, 'rollback/web', 'stable', catalogue['plain-v1']);
+    await engine.pull(image);
+    await engine.run('web', image, { StopTimeout: 1 });
+    await pushImage(registry, 'rollback/web', 'stable', catalogue.crash);
+    const failed = await runUpkeep(['update'], { socket: engine.socket });
+    expect([failed.code, failed.stdout]).toEqual([1, expect.stringMatching(/^web +failed; back on v1 /m)]);
+    const check = await runUpkeep(['check', '--json'], { socket: engine.socket });
+    expect(JSON.parse(check.stdout)).toMatchObject({
+      containers: [{ status: 'held', hold: 'failed', reason: expect.stringContaining('failed here on') }],
+    });
+  });
 
-  test('is refused for a container that nothing has updated, and without a name', { timeout: 60_000 }, async () => {
+  test('is refused for a container that nothing has updated, and without a name', async () => {
     await pushImage(registry, 'rollback/web', 'stable', catalogue['plain-v1']);
     await engine.pull(image);
     const id = await engine.run('web', image, { StopTimeout: 1 });

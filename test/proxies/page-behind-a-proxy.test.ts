@@ -28,7 +28,7 @@ describeWithProxies.each(proxyNames)('the page behind %s', (name) => {
     ]);
     await service.ask('/v1/check', { method: 'POST' });
     signOn = await startSignOn(service.port);
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser.close();
     await signOn[Symbol.asyncDispose]();
@@ -116,39 +116,35 @@ describeWithProxies.each(proxyNames)('the page behind %s', (name) => {
     const told = ({ lines }: WholeService) =>
       lines.filter(({ level, message }) => level === 'warn' && message.includes('proxy'));
 
-    test(
-      'shut out no browser that is signed in, and the option that helps is told once',
-      { timeout: 60_000 },
-      async () => {
-        const own = await limited([]);
-        await using proxy = await startProxy(name, 'own-host', { service: own.port, signOn });
-        const pages = [await browser.context.newPage()];
-        await pages[0]?.goto(`${proxy.url}/`);
-        for (const page of pages) await signIn(page);
-        while (pages.length < 5) pages.push(await browser.context.newPage());
-        for (const page of pages.slice(1)) await page.goto(`${proxy.url}/`);
-        const answered = await flood(proxy.url);
-        expect(answered.filter((status) => status === 429).length).toBeGreaterThan(19);
-        const refused: string[] = [];
-        for (const page of pages) {
-          page.on('response', (reply) => void (reply.status() === 429 && refused.push(reply.url())));
-          await page.reload();
-          await row(page, 'traefik').waitFor();
-          await page.locator('#live[data-state="live"]').waitFor();
-        }
-        await pages[4]?.locator('#verdict-actions').getByRole('button', { name: 'Check' }).click();
-        await pages[4]
-          ?.locator('#notice')
-          .getByText(/ready|nothing to update/i)
-          .waitFor();
-        expect(refused).toEqual([]);
-        expect(told(own)).toMatchObject([
-          { fields: { proxy: '127.0.0.1', remedy: expect.stringContaining('--http-api-trusted-proxies 127.0.0.1') } },
-        ]);
-        for (const page of pages) await page.close();
-        await own.stop();
-      },
-    );
+    test('shut out no browser that is signed in, and the option that helps is told once', async () => {
+      const own = await limited([]);
+      await using proxy = await startProxy(name, 'own-host', { service: own.port, signOn });
+      const pages = [await browser.context.newPage()];
+      await pages[0]?.goto(`${proxy.url}/`);
+      for (const page of pages) await signIn(page);
+      while (pages.length < 5) pages.push(await browser.context.newPage());
+      for (const page of pages.slice(1)) await page.goto(`${proxy.url}/`);
+      const answered = await flood(proxy.url);
+      expect(answered.filter((status) => status === 429).length).toBeGreaterThan(19);
+      const refused: string[] = [];
+      for (const page of pages) {
+        page.on('response', (reply) => void (reply.status() === 429 && refused.push(reply.url())));
+        await page.reload();
+        await row(page, 'traefik').waitFor();
+        await page.locator('#live[data-state="live"]').waitFor();
+      }
+      await pages[4]?.locator('#verdict-actions').getByRole('button', { name: 'Check' }).click();
+      await pages[4]
+        ?.locator('#notice')
+        .getByText(/ready|nothing to update/i)
+        .waitFor();
+      expect(refused).toEqual([]);
+      expect(told(own)).toMatchObject([
+        { fields: { proxy: '127.0.0.1', remedy: expect.stringContaining('--http-api-trusted-proxies 127.0.0.1') } },
+      ]);
+      for (const page of pages) await page.close();
+      await own.stop();
+    });
 
     test('count for the stranger alone once the proxy is trusted', async () => {
       const own = await limited(['127.0.0.1']);

@@ -83,23 +83,19 @@ describeInLab('the command line beside a service with the same folder', (lab) =>
     expect((await upkeep('containers')).stdout).toContain('web');
   });
 
-  test(
-    'the socket is for the owner only, replaces one of a killed service, and never a file',
-    { timeout: 60_000 },
-    async () => {
-      const path = join(folder, 'upkeep.sock');
-      const killed = await service(18_792);
-      expect(statSync(path).mode & 0o777).toBe(0o600);
-      killed.child.kill('SIGKILL');
-      await killed.ended;
-      await service(18_793);
-      expect((await upkeep('containers', '--json')).stdout).toContain('"started_at"');
-      const other = await service(18_794);
-      expect(other.output()).toContain('another service with this folder is running');
-      rmSync(path);
-      writeFileSync(path, 'mine');
-      const third = await service(18_795);
-      expect(third.output()).toContain('a file with the name of the socket');
-    },
-  );
+  test('the socket is for the owner only, replaces one of a killed service, and never a file', async () => {
+    const path = join(folder, 'upkeep.sock');
+    const killed = await service(18_792);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    killed.child.kill('SIGKILL');
+    await killed.ended;
+    await service(18_793);
+    expect((await upkeep('containers', '--json')).stdout).toContain('"started_at"');
+    const other = await service(18_794);
+    expect(other.output()).toContain('another service with this folder is running');
+    rmSync(path);
+    writeFileSync(path, 'mine');
+    const third = await service(18_795);
+    expect(third.output()).toContain('a file with the name of the socket');
+  });
 });

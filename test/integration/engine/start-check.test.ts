@@ -131,7 +131,7 @@ describeInLab('the check at the start', (lab) => {
     ['with --no-start-check', 'containers', ['--no-start-check']],
     ['with --start-check=false', 'containers', ['--start-check=false']],
     ['of groups that show no containers', 'health,update', []],
-  ])('a service %s does not check', { timeout: 60_000 }, async (_, groups, more) => {
+  ])('a service %s does not check', async (_, groups, more) => {
     await stale('web');
     const { service, entries, end } = await serve(groups, ...more, '--log-level', 'debug');
     await service.seen('No periodic updates, because the HTTP API is on');

@@ -41,7 +41,6 @@ describeInLab('Home Assistant', (lab) => {
 
   test.skipIf(!existsSync('/usr/sbin/mosquitto'))(
     'updates by a press what waits for a person, and says why where it does nothing',
-    { timeout: 90_000 },
     async () => {
       const web = await stale('web');
       await stale('db', { config: { Labels: { 'upkeep.monitor-only': 'false', 'upkeep.approve': 'true' } } });
@@ -94,7 +93,6 @@ describeInLab('Home Assistant', (lab) => {
   for (const version of ['2024.3', '2026.11'] as const)
     test.skipIf(!existsSync('/usr/sbin/mosquitto'))(
       `keeps the entity of a container over updates, stops, pauses and restarts (${version})`,
-      { timeout: 90_000 },
       async () => {
         await stale('web');
         await run('calm');

@@ -25,7 +25,7 @@ describeInLab('the tag is where it was when no successor was created', (lab) => 
   ];
   const cases = ways.flatMap((way) => faults.map((fault) => [way.join(' '), way, ...fault] as const));
 
-  test.each(cases)('%s: %o, %s', { timeout: 60_000 }, async (_title, way, _why, fault, times) => {
+  test.each(cases)('%s: %o, %s', async (_title, way, _why, fault, times) => {
     const { Id } = await stale('api');
     const before = await tagged('api');
     const socketPath = `${lab.dir}/tag-goes-back.sock`;
