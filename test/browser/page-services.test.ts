@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { describeInBrowser } from './browser.ts';
 import { drawerOf, type OpenPage, row, type Stage, startStage } from './stage.ts';
 import { violations } from './violations.ts';
@@ -23,9 +23,12 @@ describeInBrowser('the page of a swarm', () => {
       UpdateConfig: { Parallelism: 1, Delay: 10 * minuteNs, FailureAction: 'pause', Order: 'stop-first' },
       TaskTemplate: { ContainerSpec: { Image: `shop/web:1@${digest}` } },
     });
-    const running = async () => (await sandbox.swarm.tasks([id])).filter(({ state }) => state === 'running').length;
-    await expect.poll(running).toBe(4);
-    await expect.poll(async () => (await ask('/v1/containers/details')).text).toContain(id);
+    const inTime = { timeout: 30_000 };
+    await vi.waitFor(
+      async () => expect((await sandbox.swarm.tasks([id])).filter(({ state }) => state === 'running')).toHaveLength(4),
+      inTime,
+    );
+    await vi.waitFor(async () => expect((await ask('/v1/containers/details')).text).toContain(id), inTime);
     publish('shop/web:1', '2');
     await ask('/v1/check', { method: 'POST' });
     page = await stage.open();

@@ -36,7 +36,8 @@ function read(pid: string, file: string): string {
 }
 
 /**
- * Waits until only containers with these names exist and run. After 90 s returns the actual containers as an error.
+ * Waits until only containers with these names exist and run. After 400 s returns the actual containers as an error: a
+ * start after a crash tries the update again, and a busy machine takes more than a minute for one try.
  * First waits for another state or a kill: on a busy machine the start alone takes longer than the awaited quiet period.
  */
 export async function atRest(
@@ -48,7 +49,7 @@ export async function atRest(
   let hasBegun = false;
   let quietSince = performance.now();
   let found = '';
-  const deadline = performance.now() + 90_000;
+  const deadline = performance.now() + 400_000;
   while (performance.now() < deadline) {
     found = await shown(engine).catch(() => 'no engine');
     hasBegun ||= isKilled() || found !== expected;
