@@ -2,10 +2,10 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /**
- * A limit ends a test that hangs, and judges nothing: four suites at once on a small machine take five times as long
- * as one alone.
+ * A limit of a test ends one that hangs, and judges nothing: four suites at once on a small machine take five times as
+ * long as one alone. The usual second of a poll is too short there; 10 s are less than the page needs to read again.
  */
-const patient = { expect: { poll: { timeout: 30_000 } }, testTimeout: 180_000, hookTimeout: 300_000 };
+const patient = { expect: { poll: { timeout: 10_000 } }, testTimeout: 180_000, hookTimeout: 300_000 };
 
 /** Tests that share the lab's engine take turns; what they wait for takes real time. */
 const inLab = { ...patient, fileParallelism: false };

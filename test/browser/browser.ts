@@ -35,8 +35,6 @@ export async function openBrowser(more: readonly string[] = []): Promise<{
       ...more,
     ],
   });
-  // Two suites with browsers may run at the same time.
-  context.setDefaultTimeout(90_000);
   return {
     context,
     close: async () => {

@@ -31,7 +31,7 @@ describeInBrowser('decisions on the page', () => {
     await page.getByRole('button', { name: 'Cancel' }).click();
     expect(await decisions(stage)).toEqual([]);
     // Sooner than the next regular reading.
-    await row(page, 'traefik').getByText('Waits for your approval').waitFor();
+    await row(page, 'traefik').getByText('Waits for your approval').waitFor({ timeout: 5000 });
   });
 
   test('the plan of an approval leaves what the list says as it is', async () => {

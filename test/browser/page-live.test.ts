@@ -37,8 +37,8 @@ describeInBrowser('the page while things happen', () => {
     const withButtons = home.filter(({ newer }) => newer !== undefined).map(({ name }) => name);
     expect(touched.filter((name) => name !== 'vaultwarden' && !withButtons.includes(name))).toEqual(['rows', '']);
     expect(touched).toContain('vaultwarden');
-    await expect.poll(() => groupOf(page, 'vaultwarden')).toBe('fine');
-    await expect.poll(() => miscounted(page)).toEqual([]);
+    await expect.poll(() => groupOf(page, 'vaultwarden'), { timeout: 10_000 }).toBe('fine');
+    await expect.poll(() => miscounted(page), { timeout: 10_000 }).toEqual([]);
     await notice;
   });
 
@@ -51,8 +51,8 @@ describeInBrowser('the page while things happen', () => {
       .locator('.why', { hasText: /exited with code 1/ })
       .waitFor();
     await page.locator('#lead').getByText('1 update failed and was rolled back').waitFor();
-    await expect.poll(() => groupOf(page, 'grafana')).toBe('wrong');
-    await expect.poll(() => miscounted(page)).toEqual([]);
+    await expect.poll(() => groupOf(page, 'grafana'), { timeout: 10_000 }).toBe('wrong');
+    await expect.poll(() => miscounted(page), { timeout: 10_000 }).toEqual([]);
     await row(page, 'grafana')
       .locator('.c-state', { hasText: /healthy|running/ })
       .waitFor();
@@ -62,11 +62,11 @@ describeInBrowser('the page while things happen', () => {
     await stage.service.sandbox.control.stopContainer('loki');
     await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
     await row(page, 'loki').waitFor({ state: 'detached' });
-    await expect.poll(() => miscounted(page)).toEqual([]);
+    await expect.poll(() => miscounted(page), { timeout: 10_000 }).toEqual([]);
     await stage.service.run('newcomer', 'traefik:v3');
     await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
     await row(page, 'newcomer').waitFor();
-    await expect.poll(() => miscounted(page)).toEqual([]);
+    await expect.poll(() => miscounted(page), { timeout: 10_000 }).toEqual([]);
   });
 
   test('what happens between the reading and the stream is shown', async () => {
@@ -79,7 +79,7 @@ describeInBrowser('the page while things happen', () => {
       await route.continue();
     });
     await alone.goto(stage.service.url);
-    await row(alone, 'prowlarr').locator('.c-status', { hasText: 'Update ready' }).waitFor();
+    await row(alone, 'prowlarr').locator('.c-status', { hasText: 'Update ready' }).waitFor({ timeout: 10_000 });
     await alone.close();
   });
 
@@ -136,7 +136,7 @@ describeInBrowser('the place of a row', () => {
     expect(updated).not.toEqual([]);
     expect(['immich-machine-learning', 'immich-server']).toEqual(expect.arrayContaining(updated));
     // A row goes to its group with the next frame.
-    await expect.poll(() => groupOf(page, 'immich-server')).toBe('fine');
+    await expect.poll(() => groupOf(page, 'immich-server'), { timeout: 10_000 }).toBe('fine');
     // The search hides rows, but no counts.
     expect(await page.locator('.count[data-kind="fine"] b').textContent()).toBe(String(Number(before) + 2));
     expect(await page.locator('.group-row[data-group="fine"] .sum').textContent()).toBe(String(Number(before) + 2));
@@ -159,15 +159,15 @@ describeInBrowser('the place of a row', () => {
     await stage.service.ask('/v1/check?container=vaultwarden', { method: 'POST' });
     await row(page, 'vaultwarden').getByText('1.32.5 is skipped').waitFor();
     await page.locator('.count[data-kind="held"] b', { hasText: String(held + 1) }).waitFor();
-    await expect.poll(() => groupOf(page, 'vaultwarden')).toBe('ready');
+    await expect.poll(() => groupOf(page, 'vaultwarden'), { timeout: 10_000 }).toBe('ready');
     expect(await topOf(page, 'vaultwarden')).toBe(top);
     await page.keyboard.press('?');
     await page.mouse.move(2, 2);
     await page.locator('#help').waitFor();
-    await expect.poll(() => groupOf(page, 'vaultwarden')).toBe('ready');
+    await expect.poll(() => groupOf(page, 'vaultwarden'), { timeout: 10_000 }).toBe('ready');
     await page.keyboard.press('Escape');
     await page.locator('tr.row[data-name="vaultwarden"][data-bucket="held"]').waitFor();
-    await expect.poll(() => miscounted(page)).toEqual([]);
+    await expect.poll(() => miscounted(page), { timeout: 10_000 }).toEqual([]);
     await page.close();
   });
 
@@ -292,13 +292,13 @@ describeInBrowser('the page without its service', () => {
     await page.locator('#runbar').waitFor();
     await stage.context.setOffline(true);
     stage.service.http.server.closeAllConnections();
-    await page.getByText('Upkeep does not answer.').waitFor();
+    await page.getByText('Upkeep does not answer.').waitFor({ timeout: 20_000 });
     expect(await page.locator('#verdict').textContent()).toMatch(/^At \d\d:\d\d, /);
     expect(await page.locator('#runbar').isVisible()).toBe(false);
     expect(await page.getByRole('button', { name: 'Check now' }).isDisabled()).toBe(true);
     await stage.context.setOffline(false);
     await page.getByRole('button', { name: 'Try now' }).click();
-    await page.locator('#live[data-state="live"]').waitFor();
+    await page.locator('#live[data-state="live"]').waitFor({ timeout: 20_000 });
     expect(await page.locator('#banner').isVisible()).toBe(false);
     expect(await page.locator('#verdict').textContent()).not.toMatch(/^At /);
     await page.close();
@@ -338,7 +338,7 @@ describeInBrowser('the page without its service', () => {
     for (const { id } of (await stage.service.ask('/v1/sessions')).json().sessions)
       await stage.service.ask(`/v1/sessions/${id}`, { method: 'DELETE' });
     await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
-    await page.getByText('You are signed out.').waitFor();
+    await page.getByText('You are signed out.').waitFor({ timeout: 20_000 });
     expect(await page.locator('#live').getAttribute('data-state')).toBe('connecting');
     expect(await page.locator('dialog[open]').count()).toBe(0);
     expect(await page.evaluate('document.activeElement.id')).toBe('token');

@@ -204,7 +204,7 @@ describeInBrowser('people on the page', () => {
     const { sessions } = (await stage.service.ask('/v1/sessions')).json();
     for (const { id } of sessions) await stage.service.ask(`/v1/sessions/${id}`, { method: 'DELETE' });
     await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
-    await page.getByText('You are signed out.').waitFor();
+    await page.getByText('You are signed out.').waitFor({ timeout: 30_000 });
     await page.locator('#oidc-link').click();
     await row(page, 'vaultwarden').waitFor();
     expect(new URL(page.url()).hash).toBe('#/c/vaultwarden');

@@ -23,12 +23,10 @@ describeInBrowser('the page of a swarm', () => {
       UpdateConfig: { Parallelism: 1, Delay: 10 * minuteNs, FailureAction: 'pause', Order: 'stop-first' },
       TaskTemplate: { ContainerSpec: { Image: `shop/web:1@${digest}` } },
     });
-    const inTime = { timeout: 30_000 };
-    await vi.waitFor(
-      async () => expect((await sandbox.swarm.tasks([id])).filter(({ state }) => state === 'running')).toHaveLength(4),
-      inTime,
+    await vi.waitFor(async () =>
+      expect((await sandbox.swarm.tasks([id])).filter(({ state }) => state === 'running')).toHaveLength(4),
     );
-    await vi.waitFor(async () => expect((await ask('/v1/containers/details')).text).toContain(id), inTime);
+    await vi.waitFor(async () => expect((await ask('/v1/containers/details')).text).toContain(id), { timeout: 20_000 });
     publish('shop/web:1', '2');
     await ask('/v1/check', { method: 'POST' });
     page = await stage.open();
@@ -39,7 +37,7 @@ describeInBrowser('the page of a swarm', () => {
   test('counts the tasks of a service in its row while they start, also where it is opened in the middle', async () => {
     await row(page, service).getByText('Update ready').waitFor();
     const update = stage.service.ask('/v1/update?image=shop/web:1', { method: 'POST' });
-    await expect.poll(() => row(page, service).innerText()).toContain('Starting, 1 of 4 tasks');
+    await expect.poll(() => row(page, service).innerText(), { timeout: 30_000 }).toContain('Starting, 1 of 4 tasks');
     expect(await row(page, service).locator('.steps').count()).toBe(0);
     expect(await row(page, 'shop_web').innerText()).toContain('Update ready');
     const second = await stage.open({ width: 390 });

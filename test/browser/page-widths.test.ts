@@ -132,7 +132,7 @@ describeInBrowser('calls that a proxy in front of the engine forbids', () => {
       await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
       return isShown();
     };
-    await expect.poll(look).toBe(true);
+    await expect.poll(look, { timeout: 30_000 }).toBe(true);
   }
 
   test.each([360, 390, 1280])('are named all at once, with the settings that permit them, at %i px', async (width) => {

@@ -71,9 +71,7 @@ describe('methods', () => {
     expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(text).toContain('"api_version":"v1"');
     expect(text).toMatch(/\r\nX-RateLimit-Remaining: \d+\r\n/);
-    await vi.waitUntil(() => scene.lines.some(({ fields }) => fields['request_id'] === `c-${status}`), {
-      timeout: 30_000,
-    });
+    await vi.waitUntil(() => scene.lines.some(({ fields }) => fields['request_id'] === `c-${status}`));
   });
 
   test.each(all.filter(({ method, target }) => method === 'HEAD' && target !== '/v1/events'))(

@@ -129,7 +129,7 @@ export async function inspect({ engine }: EngineFixture, idOrName: string): Prom
 export async function eventually<T>(
   { clock }: Pick<EngineFixture, 'clock'>,
   ask: () => Promise<T | undefined | false>,
-  timeoutMs = 30_000,
+  timeoutMs = 10_000,
 ): Promise<T> {
   const deadlineMs = clock.monotonicMs() + timeoutMs;
   for (;;) {

@@ -111,7 +111,7 @@ export function engineClient(socket: string): EngineClient {
       await must('POST', `/containers/${id}/start`);
       return id;
     },
-    waitFor: async (idOrName, passes, timeoutMs = 30_000) => {
+    waitFor: async (idOrName, passes, timeoutMs = 10_000) => {
       const deadlineMs = performance.now() + timeoutMs;
       for (;;) {
         const container = await inspect(idOrName);

@@ -34,7 +34,7 @@ describe('probeHealth()', () => {
     const { engine, server } = await connectedEngine({ version: podman, script: { [path]: () => undefined } });
     const stop = new AbortController();
     const probing = engine.probeHealth('id', stop.signal);
-    await vi.waitFor(() => expect(server.requests).toHaveLength(1), { timeout: 30_000 });
+    await vi.waitFor(() => expect(server.requests).toHaveLength(1));
     stop.abort();
     await expect(probing).rejects.toBe(stop.signal.reason);
   });
