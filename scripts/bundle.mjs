@@ -159,6 +159,8 @@ async function bundle(entry, { plugins, ...output }) {
     input: resolve(root, entry),
     platform: 'node',
     plugins,
+    // A build on a slow machine is no fault.
+    checks: { bundlerTimings: false },
     onLog: (level, { code, message }) => {
       if (level === 'warn') throw new Error(`Cannot bundle ${entry}: ${code}: ${message}`);
     },
