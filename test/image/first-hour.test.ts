@@ -3,13 +3,14 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { describeInBrowser, openBrowser } from '../browser/browser.ts';
 import { drawerOf, openPage, type OpenPage, row } from '../browser/stage.ts';
 import { violations } from '../browser/violations.ts';
 import { httpRequest } from '../lab/http.ts';
 import { catalogue, webServer } from '../lab/registry/catalogue.ts';
 import { pushImage } from '../lab/registry/push.ts';
+import { logOf } from '../support/scene/upkeep-in-a-container.ts';
 import { describeImage } from './rig/describe-image.ts';
 import { dockerEnvironment } from './rig/docker.ts';
 import { type ImageScene, openImageScene } from './rig/scene.ts';
@@ -35,6 +36,9 @@ describeImage('the first hour', (lab) => {
       token = await scene.docker('exec', 'upkeep', 'upkeep', 'token');
       browser = await openBrowser();
     }, 600_000);
+    beforeEach(({ onTestFailed }) => {
+      onTestFailed(async () => console.log((await logOf(engine, 'upkeep')).slice(-8000)));
+    });
     afterAll(async () => {
       await browser?.close();
       await compose('down', '--volumes');
@@ -61,45 +65,37 @@ describeImage('the first hour', (lab) => {
     test('Approve, Skip, Snooze, Update and Roll back work', async () => {
       await row(page, 'asks').getByRole('button', { name: 'Approve asks' }).click();
       await page.locator('#confirm').getByRole('button', { name: 'Approve and update' }).click();
-      await row(page, 'asks')
-        .getByText(/^Updated just now/)
-        .waitFor();
+      await untilRowSays('asks', /Updated just now/);
 
       await row(page, 'shop-web').locator('.c-name a').click();
       await page
         .locator('#drawer')
         .getByRole('button', { name: /^Skip / })
         .click();
-      await row(page, 'shop-web')
-        .getByText(/ is skipped/)
-        .waitFor();
+      await untilRowSays('shop-web', / is skipped/);
 
       await row(page, 'shop-api').locator('.c-name a').click();
       await drawerOf(page, 'shop-api').waitFor();
       await page.locator('#drawer').getByRole('button', { name: 'Snooze…' }).click();
       await page.locator('#confirm').getByText('3 days').click();
       await page.locator('#confirm').getByRole('button', { name: 'Snooze', exact: true }).click();
-      await row(page, 'shop-api')
-        .getByText(/^Snoozed until/)
-        .waitFor();
+      await untilRowSays('shop-api', /Snoozed until/);
       await page.keyboard.press('Escape');
 
       await row(page, 'good').getByRole('button', { name: 'Update good' }).click();
       await page.locator('#confirm').getByRole('button', { name: 'Update', exact: true }).click();
-      await row(page, 'good')
-        .getByText(/^Updated just now/)
-        .waitFor();
+      await untilRowSays('good', /Updated just now/);
       await row(page, 'good').locator('.c-name a').click();
       await page.locator('#drawer').getByRole('button', { name: 'Roll back to v1…' }).click();
       await page.locator('#confirm').getByRole('button', { name: 'Roll back', exact: true }).click();
-      await row(page, 'good').getByText('Went back to v1').waitFor();
+      await untilRowSays('good', /Went back to v1/);
       await page.keyboard.press('Escape');
     }, 400_000);
 
     test('what the command line does is on the page at once, with its reason and log', async () => {
       const said = await scene.docker('exec', 'upkeep', 'upkeep', 'update', 'bad').catch(outputOf);
       expect(said).toMatch(/^bad +failed; back on v1/m);
-      await row(page, 'bad').getByText('Failed; back on v1').waitFor();
+      await untilRowSays('bad', /Failed; back on v1/);
       await page.locator('tr.row[data-name="bad"][data-bucket="wrong"]').waitFor();
       await row(page, 'bad').getByRole('button', { name: 'See why bad' }).click();
       await page.locator('#drawer .log', { hasText: 'boom' }).waitFor();
@@ -201,6 +197,13 @@ describeImage('the first hour', (lab) => {
     return opened;
   }
 
+  /** An update on a busy machine takes longer than an element of the page. */
+  async function untilRowSays(name: string, text: RegExp): Promise<void> {
+    await expect
+      .poll(async () => row(page, name).locator('.c-status').textContent(), { timeout: 120_000 })
+      .toMatch(text);
+  }
+
   /** The word of each row, without ages and times. */
   async function words(): Promise<Readonly<Record<string, string>>> {
     const texts = await page
@@ -214,14 +217,15 @@ describeImage('the first hour', (lab) => {
   /** Page, `check`, `containers` and the API agree about each container. */
   async function agree(): Promise<void> {
     const headers = { authorization: `Bearer ${token}` };
-    const { body } = await httpRequest({ url: `${url}/v1/containers/details`, headers });
-    const { containers } = JSON.parse(body.toString()) as {
-      containers: { name: string; verdict: string; hold?: string }[];
-    };
+    // `check` asks the registry anew, so it comes first.
     const lists = [
       await scene.docker('exec', 'upkeep', 'upkeep', 'check').catch(outputOf),
       await scene.docker('exec', 'upkeep', 'upkeep', 'containers').catch(outputOf),
     ];
+    const { body } = await httpRequest({ url: `${url}/v1/containers/details`, headers });
+    const { containers } = JSON.parse(body.toString()) as {
+      containers: { name: string; verdict: string; hold?: string }[];
+    };
     for (const { name, verdict, hold = '' } of containers) {
       const onPage = hold === '' || verdict === 'unknown' ? pageWords[verdict] : pageWords[hold];
       await expect
