@@ -46,7 +46,7 @@ describeInLab('journals under a key', (lab) => {
     try {
       const filler = fillDisk(folder);
       const refused = await upkeep('recover', '--state-dir', folder);
-      expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('ENOSPC: no space left on device') });
+      expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('ENOSPC: no space left on device') });
       rmSync(filler);
       expect(await upkeep('recover', '--state-dir', folder)).toMatchObject({ code: 0, stderr: '' });
     } finally {
@@ -80,7 +80,7 @@ describeInLab('journals under a key', (lab) => {
   test('a key that is not there is refused before anything is touched', async () => {
     const { code, stderr } = await upkeep('update', '--journal-key-file', join(folder, 'none'));
     expect({ code, stderr }).toEqual({
-      code: 1,
+      code: 2,
       stderr: expect.stringMatching(/Cannot read the journal key .*no such file/),
     });
   });
