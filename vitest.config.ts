@@ -53,7 +53,16 @@ export default defineConfig({
       { test: { name: 'swarm', include: ['test/swarm/**/*.test.ts'], ...inLab } },
       { test: { name: 'campaigns', include: ['test/faults/campaign.ts'], ...inLab } },
       { test: { name: 'bench', include: ['test/bench/**/*.bench.ts'], ...inLab, testTimeout: 600_000 } },
-      { test: { name: 'image', include: ['test/image/**/*.test.ts'], ...inLab } },
+      {
+        test: {
+          name: 'image',
+          include: ['test/image/**/*.test.ts'],
+          ...inLab,
+          testTimeout: 600_000,
+          // They build images, for which npm fetches all packages.
+          hookTimeout: 1_800_000,
+        },
+      },
       { test: { name: 'integration', include: ['test/integration/**/*.test.ts'], ...inLab } },
     ],
   },

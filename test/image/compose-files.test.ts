@@ -24,7 +24,7 @@ const run = promisify(execFile);
 if (!existsSync(program) && process.env['CI'] === 'true') throw new Error(`missing: ${program}`);
 
 describe.skipIf(!existsSync(program))('the images of generated projects', () => {
-  test('are those of docker compose config', { timeout: 600_000 }, async () => {
+  test('are those of docker compose config', async () => {
     const root = await mkdtemp(join(tmpdir(), 'upkeep-compose-'));
     const wrong: unknown[] = [];
     let compared = 0;

@@ -35,7 +35,7 @@ describeImage('the first hour', (lab) => {
       await answers();
       token = await scene.docker('exec', 'upkeep', 'upkeep', 'token');
       browser = await openBrowser();
-    }, 600_000);
+    });
     beforeEach(({ onTestFailed }) => {
       onTestFailed(async () => console.log((await logOf(engine, 'upkeep')).slice(-8000)));
     });
@@ -90,7 +90,7 @@ describeImage('the first hour', (lab) => {
       await page.locator('#confirm').getByRole('button', { name: 'Roll back', exact: true }).click();
       await untilRowSays('good', /Went back to v1/);
       await page.keyboard.press('Escape');
-    }, 400_000);
+    });
 
     test('what the command line does is on the page at once, with its reason and log', async () => {
       const said = await scene.docker('exec', 'upkeep', 'upkeep', 'update', 'bad').catch(outputOf);
@@ -112,7 +112,7 @@ describeImage('the first hour', (lab) => {
       );
       await page.getByRole('link', { name: 'Containers', exact: true }).click();
       await agree();
-    }, 400_000);
+    });
 
     test('a restart changes nothing on the page but ages', async () => {
       const before = await words();
@@ -128,7 +128,7 @@ describeImage('the first hour', (lab) => {
       await shoot('later');
       expect(await violations(page)).toEqual([]);
       expect(page.complaints).toEqual([]);
-    }, 400_000);
+    });
   });
 
   async function startContainers(): Promise<void> {
