@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config';
  * A limit of a test ends one that hangs, and judges nothing: four suites at once on a small machine take five times as
  * long as one alone. The usual second of a poll is too short there; 10 s are less than the page needs to read again.
  */
-const patient = { expect: { poll: { timeout: 10_000 } }, testTimeout: 180_000, hookTimeout: 300_000 };
+const patient = { expect: { poll: { timeout: 10_000 } }, testTimeout: 900_000, hookTimeout: 900_000 };
 
 /** Tests that share the lab's engine take turns; what they wait for takes real time. */
 const inLab = { ...patient, fileParallelism: false };
@@ -58,7 +58,6 @@ export default defineConfig({
           name: 'image',
           include: ['test/image/**/*.test.ts'],
           ...inLab,
-          testTimeout: 600_000,
           // They build images, for which npm fetches all packages.
           hookTimeout: 1_800_000,
         },

@@ -54,7 +54,7 @@ test('two packages from different folders have the same bytes, with a bill of ma
   } finally {
     rmSync(folder, { recursive: true });
   }
-}, 300_000);
+});
 
 /** Packs a copy of the sources; resolves to the digests of the package and of the files in it. */
 async function pack(folder: string): Promise<ReadonlyMap<string, string>> {

@@ -219,7 +219,7 @@ describeInBrowser('the place of a row', () => {
 describeInBrowser('a row that was checked', () => {
   const names = ['grafana', 'nextcloud', 'nextcloud-db', 'vaultwarden', 'traefik', 'loki'];
 
-  test('never shows "Not checked yet" again, whatever happens to its container', { timeout: 120_000 }, async () => {
+  test('never shows "Not checked yet" again, whatever happens to its container', async () => {
     const containers = home.filter(({ name }) => names.includes(name));
     const stage = await startStage(containers);
     const { service } = stage;

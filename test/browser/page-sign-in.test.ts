@@ -117,7 +117,7 @@ describeInBrowser('signing in to the page', () => {
     expect(refused).toEqual([]);
     await page.close();
     await limited.stop();
-  }, 300_000);
+  });
 });
 
 describeInBrowser('many tabs', () => {

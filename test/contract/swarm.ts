@@ -6,7 +6,7 @@ import { swarmReadingRows } from './swarm/reading.ts';
 
 /** Contract of every `Swarm`: the same rows for the sandbox and a real one of three nodes. */
 export function swarmContract(name: string, setup: () => Promise<SwarmFixture>): void {
-  describe(`${name} is a Swarm`, { timeout: 120_000 }, () => {
+  describe(`${name} is a Swarm`, () => {
     let fixture: SwarmFixture;
     beforeAll(async () => {
       fixture = await setup();

@@ -32,7 +32,6 @@ describeInLab('a proxy before a real engine forbids one call', (lab) => {
 
   test.concurrent.for(drawn)(
     'set-up one call forbidden: $call with $status, and the new version is $version',
-    { timeout: 300_000 },
     async ({ name, call, status, version }, { expect, onTestFinished }) => {
       const { engine, stage } = await setStage(version, onTestFinished);
       const forbid = { kind: 'answer', when: 'before', status, body: '<html><h1>no</h1></html>' } as const;
@@ -96,7 +95,6 @@ describeInLab('the service behind a proxy that forbids one call', (lab) => {
 
   test.concurrent.for(drawnServed)(
     'set-up $call is forbidden with $status $moment, and the new version is $version: it heals within a minute of the grant',
-    { timeout: 300_000 },
     async ({ name, call, status, version, moment }, { expect, onTestFinished }) => {
       const { engine, stage } = await setStage(version, onTestFinished);
       const socketPath = `${engine.dir}/served.sock`;

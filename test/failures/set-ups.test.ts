@@ -459,7 +459,6 @@ describeInLab('a set-up that people have', (lab) => {
 
   test.each(['a new socket', 'a new socket, twice'])(
     'failure 46: the engine is upgraded with live-restore, and has %s: Upkeep ends, and its restart policy mounts it',
-    { timeout: 180_000 },
     async (what) => {
       const { engine, said, watching } = await upgraded((socket) => [`${socket}:/var/run/docker.sock`], 'on-failure');
       for (let times = 1; times <= (what.includes('twice') ? 2 : 1); times += 1) {
@@ -478,19 +477,15 @@ describeInLab('a set-up that people have', (lab) => {
     ['is killed, and is away for ten seconds', 'kill', 'on-failure', 10_000],
     ['is stopped, and is away for ten seconds', 'stop', 'on-failure', 10_000],
     ['is stopped, and is away for ten seconds', 'stop', 'unless-stopped', 10_000],
-  ] as const)(
-    'failure 46: the same where the engine %s (%s, %s)',
-    { timeout: 180_000 },
-    async (_, end, Name, awayMs) => {
-      const { engine, said, watching } = await upgraded((socket) => [`${socket}:/var/run/docker.sock:ro`], Name);
-      await engine[end]();
-      await sleep(awayMs);
-      await engine.start();
-      await until(() => watching(2));
-      expect(await said('The engine has removed its socket')).toBe(1);
-      expect((await engine.inspect('upkeep'))!.State.Running).toBe(true);
-    },
-  );
+  ] as const)('failure 46: the same where the engine %s (%s, %s)', async (_, end, Name, awayMs) => {
+    const { engine, said, watching } = await upgraded((socket) => [`${socket}:/var/run/docker.sock:ro`], Name);
+    await engine[end]();
+    await sleep(awayMs);
+    await engine.start();
+    await until(() => watching(2));
+    expect(await said('The engine has removed its socket')).toBe(1);
+    expect((await engine.inspect('upkeep'))!.State.Running).toBe(true);
+  });
 
   test.each([
     ['is upgraded', 'stop', 0],
@@ -498,7 +493,6 @@ describeInLab('a set-up that people have', (lab) => {
     ['is killed', 'kill', 0],
   ] as const)(
     'failure 46: with the folder of the socket mounted, Upkeep goes on as it is where the engine %s',
-    { timeout: 180_000 },
     async (_, end, awayMs) => {
       const folder = mkdtempSync(`${lab.dir}/run-`);
       onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -550,67 +544,63 @@ describeInLab('a set-up that people have', (lab) => {
     return { engine, said, watching };
   }
 
-  test(
-    'set-up ready, and not updated: the log of a service says why, each reason once',
-    { timeout: 180_000 },
-    async () => {
-      const { engine, registry } = lab;
-      const stage = await setRealStage(lab, {
-        paused: {},
-        'removed-at-its-end': { config: { StopTimeout: 1, HostConfig: { AutoRemove: true } } },
-        watched: of({ 'upkeep.monitor-only': 'true' }),
-        young: {
-          next: { ...catalogue['plain-v2'], created: new Date(Date.now() - 3_590_000).toISOString() },
-          ...of({ 'upkeep.cooldown-delay': '7d' }),
-        },
-        misspelt: of({ 'upkeep.policy': 'majorr' }),
-        web: {},
-      });
-      await engine.call('POST', '/containers/paused/pause');
-      onTestFinished(async () => void (await engine.call('POST', '/containers/paused/unpause')));
-      const image = `${registry.host}/failures/upkeep:stable`;
-      await pushImage(registry, 'failures/upkeep', 'stable', upkeepImage('v1'));
-      await engine.pull(image);
-      await pushImage(registry, 'failures/upkeep', 'stable', upkeepImage('v2'));
-      await engine.run('upkeep', image, {
-        Cmd: ['run', '--interval', '2s', '--health-window', '500ms', '--log-format', 'logfmt'],
-        HostConfig: {
-          NetworkMode: 'host',
-          PidMode: 'host',
-          Binds: [...nodeMounts, `${engine.socket}:/var/run/docker.sock`],
-        },
-      });
-      const linesOf = async (pattern: RegExp) =>
-        (await logOf(engine, 'upkeep')).split('\n').filter((line) => pattern.test(line));
-      const why = (name: string) =>
-        linesOf(new RegExp(`event=(?:container_checked|update_skipped) .*container=${name} `));
-      const runs = async (count: number) => {
-        const since = (await linesOf(/event=scan_completed/)).length;
-        await until(async () => (await linesOf(/event=scan_completed/)).length >= since + count);
-      };
-      await runs(3);
-      const reasons = {
-        paused: 'is paused',
-        'removed-at-its-end': '--rm',
-        watched: 'monitored only',
-        young: 'too young',
-        misspelt: 'Cannot read the label policy',
-        upkeep: 'which is not the main process of the container',
-      };
-      for (const [name, reason] of Object.entries(reasons))
-        expect([name, await why(name)]).toEqual([name, [expect.stringContaining(reason)]]);
-      expect(await stage.isReplaced('web')).toBe(true);
+  test('set-up ready, and not updated: the log of a service says why, each reason once', async () => {
+    const { engine, registry } = lab;
+    const stage = await setRealStage(lab, {
+      paused: {},
+      'removed-at-its-end': { config: { StopTimeout: 1, HostConfig: { AutoRemove: true } } },
+      watched: of({ 'upkeep.monitor-only': 'true' }),
+      young: {
+        next: { ...catalogue['plain-v2'], created: new Date(Date.now() - 3_590_000).toISOString() },
+        ...of({ 'upkeep.cooldown-delay': '7d' }),
+      },
+      misspelt: of({ 'upkeep.policy': 'majorr' }),
+      web: {},
+    });
+    await engine.call('POST', '/containers/paused/pause');
+    onTestFinished(async () => void (await engine.call('POST', '/containers/paused/unpause')));
+    const image = `${registry.host}/failures/upkeep:stable`;
+    await pushImage(registry, 'failures/upkeep', 'stable', upkeepImage('v1'));
+    await engine.pull(image);
+    await pushImage(registry, 'failures/upkeep', 'stable', upkeepImage('v2'));
+    await engine.run('upkeep', image, {
+      Cmd: ['run', '--interval', '2s', '--health-window', '500ms', '--log-format', 'logfmt'],
+      HostConfig: {
+        NetworkMode: 'host',
+        PidMode: 'host',
+        Binds: [...nodeMounts, `${engine.socket}:/var/run/docker.sock`],
+      },
+    });
+    const linesOf = async (pattern: RegExp) =>
+      (await logOf(engine, 'upkeep')).split('\n').filter((line) => pattern.test(line));
+    const why = (name: string) =>
+      linesOf(new RegExp(`event=(?:container_checked|update_skipped) .*container=${name} `));
+    const runs = async (count: number) => {
+      const since = (await linesOf(/event=scan_completed/)).length;
+      await until(async () => (await linesOf(/event=scan_completed/)).length >= since + count);
+    };
+    await runs(3);
+    const reasons = {
+      paused: 'is paused',
+      'removed-at-its-end': '--rm',
+      watched: 'monitored only',
+      young: 'too young',
+      misspelt: 'Cannot read the label policy',
+      upkeep: 'which is not the main process of the container',
+    };
+    for (const [name, reason] of Object.entries(reasons))
+      expect([name, await why(name)]).toEqual([name, [expect.stringContaining(reason)]]);
+    expect(await stage.isReplaced('web')).toBe(true);
 
-      // The reason ends, and comes back.
-      await engine.call('POST', '/containers/paused/unpause');
-      await until(async () => (await linesOf(/"paused: .*event=update_completed/)).length > 0);
-      await engine.call('POST', '/containers/paused/pause');
-      await pushImage(registry, 'failures/paused', 'stable', catalogue['plain-v1']);
-      await runs(3);
-      expect((await why('paused')).filter((line) => line.includes('is paused'))).toHaveLength(2);
-      expect(await why('watched')).toHaveLength(1);
-    },
-  );
+    // The reason ends, and comes back.
+    await engine.call('POST', '/containers/paused/unpause');
+    await until(async () => (await linesOf(/"paused: .*event=update_completed/)).length > 0);
+    await engine.call('POST', '/containers/paused/pause');
+    await pushImage(registry, 'failures/paused', 'stable', catalogue['plain-v1']);
+    await runs(3);
+    expect((await why('paused')).filter((line) => line.includes('is paused'))).toHaveLength(2);
+    expect(await why('watched')).toHaveLength(1);
+  });
 
   test('failure 41: one that shares the network of another container holds that one too', async () => {
     const NetworkMode = 'container:vpn';

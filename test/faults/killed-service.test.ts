@@ -49,50 +49,46 @@ describeInLab('a service that is killed again and again while people decide', (l
     );
   }
 
-  test(
-    `${rounds} kills lose no decision that was acknowledged, and let no update begin that was not approved`,
-    { timeout: 600_000 },
-    async () => {
-      const before = await Promise.all(['web', 'db', 'tv'].map(async (name) => (await stale(name)).Id));
-      const acknowledged = new Map<string, number>();
-      let n = 0;
-      for (let round = 0; round < rounds; round += 1) {
-        const { service, url } = await serve();
-        const known = await decisionsAt(url);
-        for (const [name, number] of acknowledged)
-          expect(known.get(name) ?? -1, `round ${round}, ${name}`).toBeGreaterThanOrEqual(number);
-        await ask(url, '/v1/check', { method: 'POST' });
-        const { containers } = (await ask(url, '/v1/containers/details')).json();
-        const digests = new Map(
-          (containers as { name: string; latest_digest: string }[]).map((one) => [one.name, one.latest_digest]),
-        );
-        const enough = Math.floor(Math.random() * 12);
-        for (let count = 0; ; count += 1) {
-          if (count === enough) setTimeout(() => service.child.kill('SIGKILL'), Math.random() * 8);
-          n += 1;
-          const container = decided[n % decided.length] ?? 'web';
-          const until = new Date(firstEndMs + n * 60_000).toISOString();
-          const body = JSON.stringify({ container, decision: 'snooze', digest: digests.get(container), until });
-          const reply = await ask(url, '/v1/decisions', { method: 'POST', body }).catch(() => undefined);
-          if (reply === undefined) break;
-          expect(reply.status, reply.text).toBe(201);
-          expect(reply.json().kept).toBe(true);
-          acknowledged.set(container, n);
-        }
-        await service.ended;
-        expect(await idsNow()).toEqual(before);
-      }
+  test(`${rounds} kills lose no decision that was acknowledged, and let no update begin that was not approved`, async () => {
+    const before = await Promise.all(['web', 'db', 'tv'].map(async (name) => (await stale(name)).Id));
+    const acknowledged = new Map<string, number>();
+    let n = 0;
+    for (let round = 0; round < rounds; round += 1) {
       const { service, url } = await serve();
+      const known = await decisionsAt(url);
+      for (const [name, number] of acknowledged)
+        expect(known.get(name) ?? -1, `round ${round}, ${name}`).toBeGreaterThanOrEqual(number);
       await ask(url, '/v1/check', { method: 'POST' });
-      const [tv] = (await ask(url, '/v1/containers/details?name=tv')).json().containers;
-      const body = JSON.stringify({ container: 'tv', decision: 'approve', digest: tv.latest_digest });
-      expect((await ask(url, '/v1/decisions', { method: 'POST', body })).status).toBe(201);
-      await ask(url, '/v1/update', { method: 'POST' });
-      const after = await idsNow();
-      expect(after.slice(0, 2)).toEqual(before.slice(0, 2));
-      expect(after[2]).not.toBe(before[2]);
-      service.child.kill('SIGTERM');
+      const { containers } = (await ask(url, '/v1/containers/details')).json();
+      const digests = new Map(
+        (containers as { name: string; latest_digest: string }[]).map((one) => [one.name, one.latest_digest]),
+      );
+      const enough = Math.floor(Math.random() * 12);
+      for (let count = 0; ; count += 1) {
+        if (count === enough) setTimeout(() => service.child.kill('SIGKILL'), Math.random() * 8);
+        n += 1;
+        const container = decided[n % decided.length] ?? 'web';
+        const until = new Date(firstEndMs + n * 60_000).toISOString();
+        const body = JSON.stringify({ container, decision: 'snooze', digest: digests.get(container), until });
+        const reply = await ask(url, '/v1/decisions', { method: 'POST', body }).catch(() => undefined);
+        if (reply === undefined) break;
+        expect(reply.status, reply.text).toBe(201);
+        expect(reply.json().kept).toBe(true);
+        acknowledged.set(container, n);
+      }
       await service.ended;
-    },
-  );
+      expect(await idsNow()).toEqual(before);
+    }
+    const { service, url } = await serve();
+    await ask(url, '/v1/check', { method: 'POST' });
+    const [tv] = (await ask(url, '/v1/containers/details?name=tv')).json().containers;
+    const body = JSON.stringify({ container: 'tv', decision: 'approve', digest: tv.latest_digest });
+    expect((await ask(url, '/v1/decisions', { method: 'POST', body })).status).toBe(201);
+    await ask(url, '/v1/update', { method: 'POST' });
+    const after = await idsNow();
+    expect(after.slice(0, 2)).toEqual(before.slice(0, 2));
+    expect(after[2]).not.toBe(before[2]);
+    service.child.kill('SIGTERM');
+    await service.ended;
+  });
 });

@@ -274,7 +274,7 @@ describeInLab('data whose restore meets an obstacle', (lab) => {
     await isTidy(gate.engine);
   });
 
-  test('failure 50: a full disk: the reserve makes room for the way back', { timeout: 240_000 }, async () => {
+  test('failure 50: a full disk: the reserve makes room for the way back', async () => {
     const engine = await lab.startEngine({ name: 'full', dataMiB: 640 });
     onTestFinished(() => engine.remove());
     const gate = await inTheGate('small-full', { engine });
@@ -284,7 +284,7 @@ describeInLab('data whose restore meets an obstacle', (lab) => {
     await isRestored(gate);
   });
 
-  test('a full disk without the reserve: nothing runs, and room ends it', { timeout: 240_000 }, async () => {
+  test('a full disk without the reserve: nothing runs, and room ends it', async () => {
     const engine = await lab.startEngine({ name: 'fuller', dataMiB: 640 });
     onTestFinished(() => engine.remove());
     const gate = await inTheGate('small-full', { engine });

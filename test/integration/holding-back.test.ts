@@ -47,7 +47,7 @@ describeInLab('a newer version that is held back', (lab) => {
   const decide = (...args: string[]) => runUpkeep([...args, '--state-dir', folder], { socket: engine.socket });
   const update = async (...args: string[]) => (await upkeep.update('--state-dir', folder, ...args)).outcomes;
 
-  test('--approve and its label let only what a person has approved be applied', { timeout: 60_000 }, async () => {
+  test('--approve and its label let only what a person has approved be applied', async () => {
     const { Id } = await stale('web');
     await stale('free', labelled({ 'upkeep.approve': 'false' }));
     await stale('asked', labelled({ 'upkeep.approve': 'true' }));
@@ -99,7 +99,7 @@ describeInLab('a newer version that is held back', (lab) => {
     expect(everything).toMatchObject({ code: 2, stderr: expect.stringContaining('Cannot use --now') });
   });
 
-  test('is released in a running service from the command line, also after a kill', { timeout: 120_000 }, async () => {
+  test('is released in a running service from the command line, also after a kill', async () => {
     await stale('web', labelled({ 'upkeep.approve': 'true' }));
     let service = await serve();
     const check = () => ask(service.url, '/v1/check', { method: 'POST' });
@@ -125,7 +125,7 @@ describeInLab('a newer version that is held back', (lab) => {
     expect(readFileSync(join(folder, 'decisions.jsonl'), 'utf8')).not.toContain(apiToken);
   });
 
-  test('the history of a service outlasts its restart and its kill', { timeout: 120_000 }, async () => {
+  test('the history of a service outlasts its restart and its kill', async () => {
     await stale('web');
     let service = await serve();
     const { run_id } = (await ask(service.url, '/v1/update', { method: 'POST' })).json();
@@ -146,7 +146,7 @@ describeInLab('a newer version that is held back', (lab) => {
   test.each([
     ['in spring, where the clocks skip the hour before it', spring],
     ['in autumn, where the clocks show its hour twice', autumn],
-  ])('by a window is updated when that opens %s', { timeout: 120_000 }, async (_, changes) => {
+  ])('by a window is updated when that opens %s', async (_, changes) => {
     const before = new Map<string, string>();
     for (const { zone } of changes) before.set(zone, (await stale(nameOf(zone))).Id);
     const services = changes.map(({ zone, opensAt, window }) => {

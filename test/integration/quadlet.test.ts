@@ -316,55 +316,47 @@ describeInLab('a container that Quadlet runs', (lab) => {
     return isDone;
   }
 
-  test(
-    'set-up Quadlet: killed before, in the middle of or after each change of its file and of the record',
-    { timeout: 900_000 },
-    async () => {
-      await started('unit', webServer('1.0.0'), majors, '1.0.0');
-      let kills = 0;
-      for (const when of ['before', 'torn', 'after'])
-        for (let at = 1; ; at += 1) {
-          const isDone = await killedAt(async () => {
-            const { code } = await upkeep(['update', ...writing()], {
-              nodeOptions: ['--import', killer],
-              env: { KILL_AT: String(at), KILL_WHEN: when, KILL_IN: 'unit' },
-            });
-            return { isDone: code === 0, about: `${when} change ${at}` };
+  test('set-up Quadlet: killed before, in the middle of or after each change of its file and of the record', async () => {
+    await started('unit', webServer('1.0.0'), majors, '1.0.0');
+    let kills = 0;
+    for (const when of ['before', 'torn', 'after'])
+      for (let at = 1; ; at += 1) {
+        const isDone = await killedAt(async () => {
+          const { code } = await upkeep(['update', ...writing()], {
+            nodeOptions: ['--import', killer],
+            env: { KILL_AT: String(at), KILL_WHEN: when, KILL_IN: 'unit' },
           });
-          if (isDone) break;
-          kills += 1;
-        }
-      expect(kills).toBeGreaterThan(12);
-    },
-  );
-
-  test(
-    'killed before and after each call of systemctl, and while its unit restarts',
-    { timeout: 900_000 },
-    async () => {
-      await started('unit', webServer('1.0.0'), majors, '1.0.0');
-      const soon = (seconds: number) => `(sleep ${seconds}; kill -9 $upkeep) >/dev/null 2>&1 &`;
-      for (const [when, verb, command] of [
-        ['before', 'daemon-reload', 'kill -9 $upkeep'],
-        ['after', 'daemon-reload', 'kill -9 $upkeep'],
-        ['before', 'reset-failed', 'kill -9 $upkeep'],
-        ['before', 'restart', 'kill -9 $upkeep; exit 0'],
-        ['before', 'restart', soon(0.05)],
-        ['before', 'restart', soon(0.3)],
-        ['after', 'restart', 'kill -9 $upkeep'],
-        ['after', 'restart', soon(0.3)],
-      ] as const)
-        await killedAt(async () => {
-          quadlet.at(when, verb, command);
-          const { code } = await upkeep(['update', ...writing()]);
-          const about = `${when} ${verb}: ${command}`;
-          expect(code, about).not.toBe(0);
-          return { isDone: false, about };
+          return { isDone: code === 0, about: `${when} change ${at}` };
         });
-    },
-  );
+        if (isDone) break;
+        kills += 1;
+      }
+    expect(kills).toBeGreaterThan(12);
+  });
 
-  test('killed before and after each change of the engine', { timeout: 900_000 }, async () => {
+  test('killed before and after each call of systemctl, and while its unit restarts', async () => {
+    await started('unit', webServer('1.0.0'), majors, '1.0.0');
+    const soon = (seconds: number) => `(sleep ${seconds}; kill -9 $upkeep) >/dev/null 2>&1 &`;
+    for (const [when, verb, command] of [
+      ['before', 'daemon-reload', 'kill -9 $upkeep'],
+      ['after', 'daemon-reload', 'kill -9 $upkeep'],
+      ['before', 'reset-failed', 'kill -9 $upkeep'],
+      ['before', 'restart', 'kill -9 $upkeep; exit 0'],
+      ['before', 'restart', soon(0.05)],
+      ['before', 'restart', soon(0.3)],
+      ['after', 'restart', 'kill -9 $upkeep'],
+      ['after', 'restart', soon(0.3)],
+    ] as const)
+      await killedAt(async () => {
+        quadlet.at(when, verb, command);
+        const { code } = await upkeep(['update', ...writing()]);
+        const about = `${when} ${verb}: ${command}`;
+        expect(code, about).not.toBe(0);
+        return { isDone: false, about };
+      });
+  });
+
+  test('killed before and after each change of the engine', async () => {
     await started('unit', webServer('1.0.0'), majors, '1.0.0');
     let kills = 0;
     for (const when of ['before', 'after'] as const)

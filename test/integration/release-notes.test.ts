@@ -57,86 +57,75 @@ describeInLab('release notes', (lab) => {
   ];
   const env = () => ({ HTTPS_PROXY: forge.proxyUrl });
 
-  test(
-    'notes of a newer version are read from the hosts that are named, with their tokens, and hold it back if they speak of breaking changes',
-    { timeout: 120_000 },
-    async () => {
-      const ofWeb = versions('https://git.acme.example/acme/web');
-      const labelled = (Labels: Readonly<Record<string, string>>) => ({ config: { Labels } });
-      await stale('web', ofWeb);
-      await stale('quiet', { ...ofWeb, ...labelled({ 'upkeep.release-notes': 'off' }) });
-      const own = { 'upkeep.source': 'https://git.acme.example/acme/photos', 'upkeep.source-tag': 'photos-{version}' };
-      await stale('photos', { ...ofWeb, ...labelled(own) });
-      await stale('unknown', versions());
-      const upkeep = upkeepScene({ socket: engine.socket, env: env() });
-      const update = async (...args: string[]) => (await upkeep.update(...options(), ...args)).outcomes;
+  test('notes of a newer version are read from the hosts that are named, with their tokens, and hold it back if they speak of breaking changes', async () => {
+    const ofWeb = versions('https://git.acme.example/acme/web');
+    const labelled = (Labels: Readonly<Record<string, string>>) => ({ config: { Labels } });
+    await stale('web', ofWeb);
+    await stale('quiet', { ...ofWeb, ...labelled({ 'upkeep.release-notes': 'off' }) });
+    const own = { 'upkeep.source': 'https://git.acme.example/acme/photos', 'upkeep.source-tag': 'photos-{version}' };
+    await stale('photos', { ...ofWeb, ...labelled(own) });
+    await stale('unknown', versions());
+    const upkeep = upkeepScene({ socket: engine.socket, env: env() });
+    const update = async (...args: string[]) => (await upkeep.update(...options(), ...args)).outcomes;
 
-      const notes = await runUpkeep(['notes', 'web', ...options()], { socket: engine.socket, env: env() });
-      expect(notes.stderr).toBe('');
-      expect(notes.stdout).toBe(
-        `web 1.0.0 → 2.1.0 · 2 releases · https://git.acme.example/acme/web/releases/tag/v2.1.0
+    const notes = await runUpkeep(['notes', 'web', ...options()], { socket: engine.socket, env: env() });
+    expect(notes.stderr).toBe('');
+    expect(notes.stdout).toBe(
+      `web 1.0.0 → 2.1.0 · 2 releases · https://git.acme.example/acme/web/releases/tag/v2.1.0
 v2.1.0
   * Faster search
 v2.0.0 BREAKING
   ! The database moves to another folder
 `,
-      );
-      expect(forge.requests().map(({ headers }) => headers.authorization)).toEqual(['token forge-secret']);
+    );
+    expect(forge.requests().map(({ headers }) => headers.authorization)).toEqual(['token forge-secret']);
 
-      const first = await update('--approve', 'breaking');
-      expect(first).toMatchObject({
-        web: { outcome: 'skipped' },
-        quiet: { outcome: 'updated' },
-        photos: { outcome: 'updated' },
-        unknown: { outcome: 'updated' },
-      });
-      expect(first['web']?.reason).toBe(
-        'The notes of v2.0.0 speak of breaking changes ("The database moves to another folder"); release it with upkeep approve web',
-      );
-      const { web } = await upkeep.check(...options(), '--approve', 'breaking');
-      expect(web).toMatchObject({
-        hold: 'approval',
-        hold_because: 'breaking',
-        notes: { state: 'found', breaking: true },
-      });
-      expect(forge.lines(), 'what is known is not asked for again').toHaveLength(2);
-      const approve = ['approve', 'web', ...options()];
-      expect(await runUpkeep(approve, { socket: engine.socket, env: env() })).toMatchObject({ code: 0 });
-      expect(await update('--approve', 'breaking')).toMatchObject({ web: { outcome: 'updated' } });
+    const first = await update('--approve', 'breaking');
+    expect(first).toMatchObject({
+      web: { outcome: 'skipped' },
+      quiet: { outcome: 'updated' },
+      photos: { outcome: 'updated' },
+      unknown: { outcome: 'updated' },
+    });
+    expect(first['web']?.reason).toBe(
+      'The notes of v2.0.0 speak of breaking changes ("The database moves to another folder"); release it with upkeep approve web',
+    );
+    const { web } = await upkeep.check(...options(), '--approve', 'breaking');
+    expect(web).toMatchObject({
+      hold: 'approval',
+      hold_because: 'breaking',
+      notes: { state: 'found', breaking: true },
+    });
+    expect(forge.lines(), 'what is known is not asked for again').toHaveLength(2);
+    const approve = ['approve', 'web', ...options()];
+    expect(await runUpkeep(approve, { socket: engine.socket, env: env() })).toMatchObject({ code: 0 });
+    expect(await update('--approve', 'breaking')).toMatchObject({ web: { outcome: 'updated' } });
 
-      await stale('later', versions());
-      expect(await update('--approve', 'unread')).toMatchObject({ later: { outcome: 'skipped' } });
-      expect(await update('--release-notes=false', '--approve', 'breaking')).toMatchObject({
-        later: { outcome: 'updated' },
-      });
-      expect(forge.lines()).toHaveLength(2);
-    },
-  );
+    await stale('later', versions());
+    expect(await update('--approve', 'unread')).toMatchObject({ later: { outcome: 'skipped' } });
+    expect(await update('--release-notes=false', '--approve', 'breaking')).toMatchObject({
+      later: { outcome: 'updated' },
+    });
+    expect(forge.lines()).toHaveLength(2);
+  });
 
-  test(
-    'set-up forge that is dead or limits: it delays no check and no update of a service, which tells what it reads',
-    { timeout: 120_000 },
-    async () => {
-      await stale('web', versions('https://git.acme.example/acme/web'));
-      forge.misbehave = () => 'hang';
-      const { url } = await serve();
-      const shown = async () => (await ask(url, '/v1/containers/details')).json().containers[0].notes;
-      const check = await ask(url, '/v1/check', { method: 'POST' });
-      expect(check.json().containers[0]).toMatchObject({ status: 'stale', notes: { state: 'unread' } });
-      expect(await shown()).toMatchObject({ state: 'unread', source: 'https://git.acme.example/acme/web' });
-      await vi.waitFor(() => expect(forge.lines()).toHaveLength(1), slow);
-      await vi.waitFor(
-        async () => expect(await shown()).toMatchObject({ error: expect.stringContaining('10s') }),
-        slow,
-      );
-      forge.misbehave = (): Reply | undefined => undefined;
-      const { updated } = (await ask(url, '/v1/update', { method: 'POST' })).json().summary;
-      expect(updated).toBe(1);
-      expect(forge.lines()).toHaveLength(1);
-    },
-  );
+  test('set-up forge that is dead or limits: it delays no check and no update of a service, which tells what it reads', async () => {
+    await stale('web', versions('https://git.acme.example/acme/web'));
+    forge.misbehave = () => 'hang';
+    const { url } = await serve();
+    const shown = async () => (await ask(url, '/v1/containers/details')).json().containers[0].notes;
+    const check = await ask(url, '/v1/check', { method: 'POST' });
+    expect(check.json().containers[0]).toMatchObject({ status: 'stale', notes: { state: 'unread' } });
+    expect(await shown()).toMatchObject({ state: 'unread', source: 'https://git.acme.example/acme/web' });
+    await vi.waitFor(() => expect(forge.lines()).toHaveLength(1), slow);
+    await vi.waitFor(async () => expect(await shown()).toMatchObject({ error: expect.stringContaining('10s') }), slow);
+    forge.misbehave = (): Reply | undefined => undefined;
+    const { updated } = (await ask(url, '/v1/update', { method: 'POST' })).json().summary;
+    expect(updated).toBe(1);
+    expect(forge.lines()).toHaveLength(1);
+  });
 
-  test('a service reads notes after its check, and shows them in short and whole', { timeout: 120_000 }, async () => {
+  test('a service reads notes after its check, and shows them in short and whole', async () => {
     await stale('web', versions('https://git.acme.example/acme/web'));
     const { url } = await serve('--approve', 'breaking');
     await ask(url, '/v1/check', { method: 'POST' });

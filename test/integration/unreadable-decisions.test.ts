@@ -45,7 +45,7 @@ describeInLab('decisions of people that the service cannot read', (lab) => {
     return { ...containers[0], log: stderr };
   }
 
-  test('a skip that root makes is read by the service, whose folder it is', { timeout: 60_000 }, async () => {
+  test('a skip that root makes is read by the service, whose folder it is', async () => {
     const { Id } = await scene.stale('web');
     expect(await asRoot('skip', 'web')).toMatchObject({ code: 0 });
     expect(statSync(file)).toMatchObject({ uid: user, gid: user });
@@ -69,7 +69,7 @@ describeInLab('decisions of people that the service cannot read', (lab) => {
     ],
     ['is text', (path) => writeFileSync(path, 'skip web\n'), unreadable],
     ...spoiledFiles,
-  ])('a file that %s holds every newer version, and says why', { timeout: 60_000 }, async (_, spoil, why) => {
+  ])('a file that %s holds every newer version, and says why', async (_, spoil, why) => {
     const { Id } = await scene.stale('web');
     expect(await asUser('skip', 'web')).toMatchObject({ code: 0 });
     spoil(file);

@@ -14,37 +14,33 @@ describeInSwarm('three managers of one swarm as three engines', { managers: 3 },
     return runUpkeep([...args, '--swarm', '--json', ...hosts()]);
   };
 
-  test(
-    'a service is listed and updated once, also where its owner dies in the middle',
-    { timeout: 300_000 },
-    async () => {
-      const [owner] = swarm().nodes;
-      const web = await deploy(swarm(), 'web', catalogue.v1, {
-        replicas: 3,
-        task: { Placement: { Constraints: [`node.hostname!=${owner?.name}`] } },
-        update: { Delay: 1_000_000_000 },
-      });
-      const next = await web.publish(catalogue.v2);
-      const check = await upkeep('check');
-      const { containers } = JSON.parse(check.stdout) as { containers: readonly OfEngine[] };
-      expect(containers, check.stderr).toMatchObject([
-        { engine: owner?.name, name: 'web', kind: 'service', status: 'stale' },
-      ]);
+  test('a service is listed and updated once, also where its owner dies in the middle', async () => {
+    const [owner] = swarm().nodes;
+    const web = await deploy(swarm(), 'web', catalogue.v1, {
+      replicas: 3,
+      task: { Placement: { Constraints: [`node.hostname!=${owner?.name}`] } },
+      update: { Delay: 1_000_000_000 },
+    });
+    const next = await web.publish(catalogue.v2);
+    const check = await upkeep('check');
+    const { containers } = JSON.parse(check.stdout) as { containers: readonly OfEngine[] };
+    expect(containers, check.stderr).toMatchObject([
+      { engine: owner?.name, name: 'web', kind: 'service', status: 'stale' },
+    ]);
 
-      const running = upkeep('update', '--health-window', '2s');
-      await swarm().until(web.id, (_, tasks) => runningTasks(tasks, next).length >= 1);
-      await owner?.lose();
-      const report = reportOf(await running);
-      expect(report.entries, report.stderr).toMatchObject([
-        { engine: owner?.name, name: 'web', kind: 'service', outcome: 'updated' },
-      ]);
-      expect(await untruth(swarm(), web, next, report.of('web'))).toBeUndefined();
+    const running = upkeep('update', '--health-window', '2s');
+    await swarm().until(web.id, (_, tasks) => runningTasks(tasks, next).length >= 1);
+    await owner?.lose();
+    const report = reportOf(await running);
+    expect(report.entries, report.stderr).toMatchObject([
+      { engine: owner?.name, name: 'web', kind: 'service', outcome: 'updated' },
+    ]);
+    expect(await untruth(swarm(), web, next, report.of('web'))).toBeUndefined();
 
-      const later = await upkeep('check');
-      expect(JSON.parse(later.stdout)).toMatchObject({ containers: [{ name: 'web', status: 'fresh' }] });
-      await owner?.back();
-    },
-  );
+    const later = await upkeep('check');
+    expect(JSON.parse(later.stdout)).toMatchObject({ containers: [{ name: 'web', status: 'fresh' }] });
+    await owner?.back();
+  });
 
   test('without --swarm it is said at the start that services are left alone', async () => {
     await deploy(swarm(), 'web', catalogue.v1, { replicas: 1 });
@@ -58,7 +54,7 @@ describeInSwarm('three managers of one swarm as three engines', { managers: 3 },
     }
   });
 
-  test('a service process shows and updates it though its owner is away', { timeout: 300_000 }, async () => {
+  test('a service process shows and updates it though its owner is away', async () => {
     const [owner] = swarm().nodes;
     const web = await deploy(swarm(), 'web', catalogue.v1, {
       replicas: 2,

@@ -64,6 +64,5 @@ describeInSwarm('a service whose updater is killed', {}, (swarm) => {
       });
       expect(changes(), third.stdout).toBe(before);
     },
-    240_000,
   );
 });

@@ -11,7 +11,7 @@ describeInSwarm('labels that restrain the updates of services', {}, (swarm) => {
       socket: swarm().nodes[0]?.engine.socket ?? '',
     });
 
-  test('are followed, or hold the service, and say why', { timeout: 300_000 }, async () => {
+  test('are followed, or hold the service, and say why', async () => {
     const held = {
       asked: [{ 'upkeep.approve': 'true' }, 'Waits for your approval'],
       unsigned: [{ 'com.centurylinklabs.watchtower.verify': 'any' }, 'not signed'],

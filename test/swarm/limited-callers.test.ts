@@ -10,7 +10,7 @@ import { serveFleet } from '../support/scene/serve-fleet.ts';
 import { deploy } from './rig/deployed.ts';
 
 describeInSwarm('a token with a filter, with services', { managers: 1 }, (swarm) => {
-  test('updates and rolls back its own service, and is told of no other', { timeout: 300_000 }, async () => {
+  test('updates and rolls back its own service, and is told of no other', async () => {
     const own = await deploy(swarm(), 'web', catalogue.v1, { replicas: 1 });
     const other = await deploy(swarm(), 'zz-hidden', catalogue.v1, { replicas: 1 });
     const imageOf = async ({ id }: { readonly id: string }) =>

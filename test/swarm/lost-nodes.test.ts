@@ -44,6 +44,5 @@ describeInSwarm('an update during which nodes are lost', {}, (swarm) => {
       const again = (await update(swarm())).of('web');
       expect(await untruth(swarm(), web, next, again), JSON.stringify(again)).toBeUndefined();
     },
-    400_000,
   );
 });

@@ -14,7 +14,7 @@ describeInSwarm('an update of a service of three managers', { managers: 3 }, (sw
     return views.find(({ ManagerStatus }) => ManagerStatus?.Leader)?.Description.Hostname ?? '';
   };
 
-  test('ends, also where the leader dies in the middle', { timeout: 300_000 }, async () => {
+  test('ends, also where the leader dies in the middle', async () => {
     const first = await leader();
     const web = await deploy(swarm(), 'web', catalogue.v1, {
       replicas: 3,
@@ -33,7 +33,7 @@ describeInSwarm('an update of a service of three managers', { managers: 3 }, (sw
     expect(await untruth(swarm(), web, next, entry)).toBeUndefined();
   });
 
-  test('is refused within seconds, and touches nothing, without a majority', { timeout: 300_000 }, async () => {
+  test('is refused within seconds, and touches nothing, without a majority', async () => {
     const web = await deploy(swarm(), 'web', catalogue.v1, { replicas: 1 });
     await web.publish(catalogue.v2);
     await Promise.all([swarm().node(2).lose(), swarm().node(3).lose()]);

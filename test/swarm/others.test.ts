@@ -29,7 +29,7 @@ describeInSwarm('a service that others change too', {}, (swarm) => {
     };
   };
 
-  test('loses none of a person’s changes beside two instances', { timeout: 400_000 }, async () => {
+  test('loses none of a person’s changes beside two instances', async () => {
     const tries = (process.env['TEST_DRAW'] ?? 'all') === 'all' ? 500 : 50;
     const web = await deploy(swarm(), 'web', catalogue['plain-v1']);
     const look = async () => (await swarm().service(web.id)).Spec;

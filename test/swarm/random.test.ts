@@ -72,7 +72,6 @@ describeInSwarm('updates at random', {}, (swarm) => {
       if (fault === 'the registry is away') await swarm().registry.start();
       expect(untruths, JSON.stringify(untruths)).toEqual([]);
     },
-    600_000,
   );
 });
 

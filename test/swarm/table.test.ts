@@ -75,7 +75,6 @@ describeInSwarm('an update of services', {}, (swarm) => {
       for (const { version } of services)
         expect(again.of(version.name), version.name).toMatchObject({ outcome: version.good ? 'fresh' : 'skipped' });
     },
-    300_000,
   );
 
   test('without replicas is made, and nothing is started', async () => {

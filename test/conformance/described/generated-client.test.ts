@@ -102,7 +102,7 @@ const isInstalled = existsSync(join(clients, 'node_modules/openapi-typescript'))
 if (!isInstalled && process.env['CI'] === 'true') throw new Error('missing: npm ci --prefix test/clients');
 
 describe.skipIf(!isInstalled)('a client that openapi-typescript has generated', () => {
-  test('compiles, calls every route, and gets what is described', { timeout: 240_000 }, async () => {
+  test('compiles, calls every route, and gets what is described', async () => {
     const folder = mkdtempSync(join(clients, 'node_modules/.generated-'));
     try {
       const run = (program: string, args: readonly string[]): void => {
@@ -161,7 +161,7 @@ if (!hasPerlClient && process.env['CI'] === 'true') throw new Error('missing: li
 
 /** https://metacpan.org/pod/OpenAPI::Client makes a method of each operation, and checks what it is given. */
 describe.skipIf(!hasPerlClient)('a client that OpenAPI::Client of Perl has made', () => {
-  test('calls every route, and gets what is described', { timeout: 240_000 }, async () => {
+  test('calls every route, and gets what is described', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'upkeep-client-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     // It reads 3.1 only with a schema from the network; what differs is the license.
@@ -187,7 +187,7 @@ if (!existsSync(httpx) && process.env['CI'] === 'true') throw new Error('missing
  * https://github.com/openapi-generators/openapi-python-client/tree/main/openapi_python_client/templates
  */
 describe.skipIf(!existsSync(httpx))('the requests of a client that openapi-python-client generates', () => {
-  test('reach every route, with its types of parameters, and get what is described', { timeout: 240_000 }, async () => {
+  test('reach every route, with its types of parameters, and get what is described', async () => {
     const calls = callsOf(operations());
     const answered = await inBackground('/usr/bin/python3', ['-c', pythonProgram], {
       BASE: scene.url,

@@ -75,7 +75,7 @@ type Bill = {
 };
 
 describe('the package', () => {
-  test('holds the program alone, and runs where nothing else is installed', { timeout: 300_000 }, async () => {
+  test('holds the program alone, and runs where nothing else is installed', async () => {
     const packed = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
       cwd: root,
     });

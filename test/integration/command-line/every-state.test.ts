@@ -215,56 +215,52 @@ describeInLab('every state', (lab) => {
     await engine.call('DELETE', `/images/${encodeURIComponent(image('mute'))}`);
   }
 
-  test(
-    'has the same word on the page, in check and containers, and in the API: after the command line, and after a restart',
-    { timeout: 480_000 },
-    async () => {
-      const names = Object.keys(states) as readonly Name[];
-      await startContainers();
-      const service = await serve();
-      await expect.poll(async () => (await told())['ready']?.[1], { timeout: 30_000 }).toBe('stale');
+  test('has the same word on the page, in check and containers, and in the API: after the command line, and after a restart', async () => {
+    const names = Object.keys(states) as readonly Name[];
+    await startContainers();
+    const service = await serve();
+    await expect.poll(async () => (await told())['ready']?.[1], { timeout: 30_000 }).toBe('stale');
 
-      await upkeep('update', 'back', '--health-window', '1s');
-      await upkeep('rollback', 'back');
-      await upkeep('update', 'bad');
-      await upkeep('skip', 'skips');
-      await upkeep('snooze', 'naps');
-      await expect.poll(told, { timeout: 20_000 }).toEqual(onPage(names));
-      for (const command of ['check', 'containers']) {
-        const table = await upkeep(command);
-        expect(wordsOf(table), command).toMatchObject(inTerminal(names));
-        for (const name of unknowns)
-          expect(table, command).toMatch(new RegExp(`^${name} .*${words.hold[states[name][2]]}`, 'im'));
-      }
-      expect(await told()).toEqual(onPage(names));
-      for (const name of unknowns) expect((await whys())[name]?.toLowerCase()).toContain(words.hold[states[name][2]]);
+    await upkeep('update', 'back', '--health-window', '1s');
+    await upkeep('rollback', 'back');
+    await upkeep('update', 'bad');
+    await upkeep('skip', 'skips');
+    await upkeep('snooze', 'naps');
+    await expect.poll(told, { timeout: 20_000 }).toEqual(onPage(names));
+    for (const command of ['check', 'containers']) {
+      const table = await upkeep(command);
+      expect(wordsOf(table), command).toMatchObject(inTerminal(names));
+      for (const name of unknowns)
+        expect(table, command).toMatch(new RegExp(`^${name} .*${words.hold[states[name][2]]}`, 'im'));
+    }
+    expect(await told()).toEqual(onPage(names));
+    for (const name of unknowns) expect((await whys())[name]?.toLowerCase()).toContain(words.hold[states[name][2]]);
 
-      await upkeep('unskip', 'skips');
-      await expect.poll(async () => (await told())['skips']).toEqual([words.verdict.stale, 'stale']);
-      expect(wordsOf(await upkeep('containers'))['skips']).toBe(words.verdict.stale);
-      await upkeep('skip', 'skips');
-      await expect.poll(told, { timeout: 20_000 }).toEqual(onPage(names));
+    await upkeep('unskip', 'skips');
+    await expect.poll(async () => (await told())['skips']).toEqual([words.verdict.stale, 'stale']);
+    expect(wordsOf(await upkeep('containers'))['skips']).toBe(words.verdict.stale);
+    await upkeep('skip', 'skips');
+    await expect.poll(told, { timeout: 20_000 }).toEqual(onPage(names));
 
-      await service.stop();
-      await upkeep('unskip', 'naps');
-      const again = await serve();
-      const { naps: _, ...others } = onPage(names);
-      await expect.poll(told, { timeout: 20_000 }).toEqual({ ...others, naps: [words.verdict.stale, 'stale'] });
-      await run('late');
-      await expect.poll(async () => (await told())['late']?.[0]).toBe(words.unchecked);
-      expect(wordsOf(await upkeep('containers'))['late']).toBe(words.unchecked);
+    await service.stop();
+    await upkeep('unskip', 'naps');
+    const again = await serve();
+    const { naps: _, ...others } = onPage(names);
+    await expect.poll(told, { timeout: 20_000 }).toEqual({ ...others, naps: [words.verdict.stale, 'stale'] });
+    await run('late');
+    await expect.poll(async () => (await told())['late']?.[0]).toBe(words.unchecked);
+    expect(wordsOf(await upkeep('containers'))['late']).toBe(words.unchecked);
 
-      writeFileSync(join(folder, 'decisions.jsonl'), 'not a decision\n');
-      const unreadable = [words.hold.unreadable, 'held', 'unreadable'];
-      await upkeep('check');
-      await expect.poll(async () => (await told())['ready'], { timeout: 20_000 }).toEqual(unreadable);
-      for (const command of ['check', 'containers'])
-        expect(wordsOf(await upkeep(command))['ready']).toBe(words.hold.unreadable);
-      await again.stop();
-    },
-  );
+    writeFileSync(join(folder, 'decisions.jsonl'), 'not a decision\n');
+    const unreadable = [words.hold.unreadable, 'held', 'unreadable'];
+    await upkeep('check');
+    await expect.poll(async () => (await told())['ready'], { timeout: 20_000 }).toEqual(unreadable);
+    for (const command of ['check', 'containers'])
+      expect(wordsOf(await upkeep(command))['ready']).toBe(words.hold.unreadable);
+    await again.stop();
+  });
 
-  test('a message says what became of a container in the words of the page', { timeout: 120_000 }, async () => {
+  test('a message says what became of a container in the words of the page', async () => {
     const receiver = await startReceiver();
     onTestFinished(() => receiver.close());
     await stale('back');
@@ -283,7 +279,7 @@ describeInLab('every state', (lab) => {
     expect(await saying('run', '--run-once', 'back', 'bad')).not.toMatch(/updated/);
   });
 
-  test('a message has the word of each container that a run left as it is', { timeout: 240_000 }, async () => {
+  test('a message has the word of each container that a run left as it is', async () => {
     const receiver = await startReceiver();
     onTestFinished(() => receiver.close());
     await startContainers();
@@ -301,7 +297,7 @@ describeInLab('every state', (lab) => {
     for (const [name, [word]] of Object.entries(left)) expect(text).toMatch(new RegExp(`^- ${name} .*${word}`, 'im'));
   });
 
-  test('an update that another process makes, or has left, has one word', { timeout: 240_000 }, async () => {
+  test('an update that another process makes, or has left, has one word', async () => {
     await stale('slow', { config: { Labels: { 'upkeep.health-window': '15s' } } });
     await stale('killed');
     const service = await serve();
@@ -366,36 +362,32 @@ describeInLab('every state', (lab) => {
     await run('fine');
   }
 
-  test(
-    'the result of a run has one word in its table, in the history and on the page',
-    { timeout: 240_000 },
-    async () => {
-      await startForResults();
-      const service = await serve();
-      const table = wordsOf(await upkeep('update'));
-      const all = Object.entries(results);
-      expect(table).toMatchObject(Object.fromEntries(all.map(([name, [word]]) => [name, word])));
-      const saysSo = async () => {
-        const answer = await fetch('http://127.0.0.1:18797/v1/history', {
-          headers: { Authorization: 'Bearer secret' },
-        });
-        const [newest] = readHistory(await answer.json());
-        const kept = new Map(newest?.containers.map((one) => [one.name, one]));
-        const text = await upkeep('history');
-        for (const [name, [word, kind]] of all.filter(([, [, each]]) => !/^(?:skipped|deferred|fresh)$/.test(each))) {
-          const one = kept.get(name);
-          expect([name, one && words.result(one.outcome, one), one?.outcome]).toEqual([name, word, kind]);
-          expect(text).toMatch(new RegExp(`\\b${name} ${word}`));
-        }
-      };
-      await saysSo();
-      await service.stop();
-      await serve();
-      await saysSo();
-    },
-  );
+  test('the result of a run has one word in its table, in the history and on the page', async () => {
+    await startForResults();
+    const service = await serve();
+    const table = wordsOf(await upkeep('update'));
+    const all = Object.entries(results);
+    expect(table).toMatchObject(Object.fromEntries(all.map(([name, [word]]) => [name, word])));
+    const saysSo = async () => {
+      const answer = await fetch('http://127.0.0.1:18797/v1/history', {
+        headers: { Authorization: 'Bearer secret' },
+      });
+      const [newest] = readHistory(await answer.json());
+      const kept = new Map(newest?.containers.map((one) => [one.name, one]));
+      const text = await upkeep('history');
+      for (const [name, [word, kind]] of all.filter(([, [, each]]) => !/^(?:skipped|deferred|fresh)$/.test(each))) {
+        const one = kept.get(name);
+        expect([name, one && words.result(one.outcome, one), one?.outcome]).toEqual([name, word, kind]);
+        expect(text).toMatch(new RegExp(`\\b${name} ${word}`));
+      }
+    };
+    await saysSo();
+    await service.stop();
+    await serve();
+    await saysSo();
+  });
 
-  test('a message has the word of each result', { timeout: 240_000 }, async () => {
+  test('a message has the word of each result', async () => {
     const receiver = await startReceiver();
     onTestFinished(() => receiver.close());
     await startForResults();

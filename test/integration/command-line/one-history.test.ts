@@ -43,7 +43,7 @@ describeInLab('the command line beside a service with the same folder', (lab) =>
     return (await answer.json()) as Record<string, unknown>;
   }
 
-  test('an update of the command line is in its history at once', { timeout: 60_000 }, async () => {
+  test('an update of the command line is in its history at once', async () => {
     await service(18_791);
     const events = startUpkeep(['events', '--json'], { env: env() });
     onTestFinished(() => void events.child.kill('SIGTERM'));
@@ -69,7 +69,7 @@ describeInLab('the command line beside a service with the same folder', (lab) =>
     ]);
   });
 
-  test('no service is needed for the history, and events name the missing one', { timeout: 60_000 }, async () => {
+  test('no service is needed for the history, and events name the missing one', async () => {
     expect((await upkeep('history')).stdout).toBe('No updates yet\n');
     await pushImage(registry, 'one-history/web', 'stable', catalogue.crash);
     expect(await upkeep('update')).toMatchObject({ code: 1 });

@@ -78,7 +78,7 @@ describeInLab('the commands of the README', (lab) => {
     expect(await type(events, environment, (output) => output.includes('Checking for updates'))).toMatchObject({
       code: 143,
     });
-  }, 300_000);
+  });
 
   function serve() {
     const api = ['--http-api-endpoints', 'all', '--http-api-host', '127.0.0.1', '--http-api-port', String(port)];

@@ -82,31 +82,27 @@ describeInLab('options and labels of the data of a container', (lab) => {
     }
   });
 
-  test(
-    '--data-max-size and --data-timeout refuse, and so do their labels; no label raises the size',
-    { timeout: 300_000 },
-    async () => {
-      const srv = folder();
-      for (let file = 0; file < 5000; file += 1) writeFileSync(join(srv, `file-${file}`), 'x');
-      const cases: [Readonly<Record<string, string>>, string[], string | RegExp][] = [
-        [{ 'upkeep.data-max-size': '4kB' }, [], 'more than --data-max-size 4 kB'],
-        [{ 'upkeep.data-max-size': '10GB' }, ['--data-max-size', '4kB'], 'more than --data-max-size 4 kB'],
-        // On a busy machine it is passed by the measurement alone.
-        [{ 'upkeep.data-timeout': '1s' }, [], /more than (?:--data-timeout )?1s/],
-      ];
-      for (const [labels, args, reason] of cases) {
-        const { update, before } = await stale({
-          labels: { 'upkeep.data': 'volumes', ...labels },
-          binds: [`${srv}:/data`],
-        });
-        const { outcomes } = await update('--data-folders', srv, ...args);
-        expect(outcomes['web']).toMatchObject({ outcome: 'failed', reason: expect.stringMatching(reason) });
-        expect((await scene.inspect('web')).State.StartedAt).toBe(before.State.StartedAt);
-        expect(await leftVolumes(engine)).toEqual([]);
-        await engine.clear();
-      }
-    },
-  );
+  test('--data-max-size and --data-timeout refuse, and so do their labels; no label raises the size', async () => {
+    const srv = folder();
+    for (let file = 0; file < 5000; file += 1) writeFileSync(join(srv, `file-${file}`), 'x');
+    const cases: [Readonly<Record<string, string>>, string[], string | RegExp][] = [
+      [{ 'upkeep.data-max-size': '4kB' }, [], 'more than --data-max-size 4 kB'],
+      [{ 'upkeep.data-max-size': '10GB' }, ['--data-max-size', '4kB'], 'more than --data-max-size 4 kB'],
+      // On a busy machine it is passed by the measurement alone.
+      [{ 'upkeep.data-timeout': '1s' }, [], /more than (?:--data-timeout )?1s/],
+    ];
+    for (const [labels, args, reason] of cases) {
+      const { update, before } = await stale({
+        labels: { 'upkeep.data': 'volumes', ...labels },
+        binds: [`${srv}:/data`],
+      });
+      const { outcomes } = await update('--data-folders', srv, ...args);
+      expect(outcomes['web']).toMatchObject({ outcome: 'failed', reason: expect.stringMatching(reason) });
+      expect((await scene.inspect('web')).State.StartedAt).toBe(before.State.StartedAt);
+      expect(await leftVolumes(engine)).toEqual([]);
+      await engine.clear();
+    }
+  });
 
   test('--data-image names the image with the tools', async () => {
     const { update, before } = await stale({ labels: { 'upkeep.data': 'volumes' } });

@@ -247,28 +247,24 @@ secrets: {s1: {environment: PAIR_SECRET}}
     ['in groups and replicas, as an ordinary user', '', []],
     ['where the new one starts first', '\n    labels: [upkeep.start-first=true]', []],
     ['with fresh anonymous volumes, one by one', '', ['--remove-volumes', '--rolling-restart']],
-  ])(
-    'set-up files that compose wrote: in the place of those of the image, %s',
-    { timeout: 300_000 },
-    async (_, more, flags) => {
-      const compose = await pair(more);
-      const all = ['pair-one-1', 'pair-one-2', 'pair-two-1'];
-      const seen = () => Promise.all(all.map((name) => filesOf(name, pairFiles)));
-      const before = await seen();
-      expect(before[0]!['/etc/app/token']).toContain('hunter3');
-      for (const version of ['v2', 'v3']) {
-        const pushed = await push('pair', shipping(version));
-        const { outcomes, run } = await upkeep.update(...flags);
-        for (const name of all) {
-          expect(outcomes[name], run.stderr).toMatchObject({ outcome: 'updated', reason: '' });
-          expect(idsOf(pushed)).toContain((await inspect(name)).Image);
-        }
-        expect(await seen()).toEqual(before);
-        await compose('up', '-d');
-        expect(await seen()).toEqual(before);
+  ])('set-up files that compose wrote: in the place of those of the image, %s', async (_, more, flags) => {
+    const compose = await pair(more);
+    const all = ['pair-one-1', 'pair-one-2', 'pair-two-1'];
+    const seen = () => Promise.all(all.map((name) => filesOf(name, pairFiles)));
+    const before = await seen();
+    expect(before[0]!['/etc/app/token']).toContain('hunter3');
+    for (const version of ['v2', 'v3']) {
+      const pushed = await push('pair', shipping(version));
+      const { outcomes, run } = await upkeep.update(...flags);
+      for (const name of all) {
+        expect(outcomes[name], run.stderr).toMatchObject({ outcome: 'updated', reason: '' });
+        expect(idsOf(pushed)).toContain((await inspect(name)).Image);
       }
-    },
-  );
+      expect(await seen()).toEqual(before);
+      await compose('up', '-d');
+      expect(await seen()).toEqual(before);
+    }
+  });
 
   test.each(['0', '1h'])('set-up files that compose wrote: also after a rollback, with --keep-old %s', async (keep) => {
     await pair();

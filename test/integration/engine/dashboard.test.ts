@@ -43,7 +43,7 @@ describeInLab('the dashboard on an engine', (lab) => {
       await page.locator('#drawer tr', { hasText: 'Runs since' }).getByText('today').waitFor();
       expect(page.complaints).toEqual([]);
       expect([...page.hosts]).toEqual([new URL(url).host]);
-    }, 120_000);
+    });
 
     test('approves, skips and offers again what is held back, and the approved version is applied', async () => {
       const asked = { config: { Labels: { 'upkeep.approve': 'true' } } };
@@ -76,7 +76,7 @@ describeInLab('the dashboard on an engine', (lab) => {
       await page.locator('#drawer').getByRole('button', { name: 'Offer again' }).click();
       await row(page, 'db').getByText('Update ready').waitFor();
       expect(page.complaints).toEqual([]);
-    }, 120_000);
+    });
   });
 
   /** The built program on the engine, and its page, signed in. */

@@ -53,7 +53,7 @@ describeInLab('the check at the start', (lab) => {
     return { service, entries, checked, end };
   }
 
-  test('a service checks what it shows when it starts, once, and updates nothing', { timeout: 120_000 }, async () => {
+  test('a service checks what it shows when it starts, once, and updates nothing', async () => {
     const folder = mkdtempSync(join(lab.dir, 'start-check-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const web = await stale('web');
@@ -90,42 +90,38 @@ describeInLab('the check at the start', (lab) => {
     ['announces none left, and refuses for an hour', 4, 5],
     ['has used up its allowance before', 0, 1],
     ['announces more than is needed', 100, 40],
-  ])(
-    'a registry that %s is asked within its limit, and not again by a restart',
-    { timeout: 120_000 },
-    async (_, allowed, most) => {
-      const folder = mkdtempSync(join(lab.dir, 'start-check-'));
-      onTestFinished(() => rmSync(folder, { recursive: true }));
-      const counts = ({ path }: FrontCall) => path.includes('/manifests/');
-      const limit = createRequestLimit({ limit: allowed, windowMs: 3_600_000, counts });
-      let isLimited = false;
-      const says = (call: FrontCall) => (isLimited ? limit.says(call) : {});
-      const front = await startFront({ upstreams: {}, otherwise: lab.registry.url, says });
-      onTestFinished(() => front.close());
-      const names = Array.from({ length: 14 }, (_one, i) => `web-${i}`);
-      for (const name of names) {
-        await pushImage(lab.registry, `start-check/${name}`, 'stable', webServer(`${name} old`));
-        const image = `127.0.0.1:${front.port}/start-check/${name}:stable`;
-        await engine.pull(image);
-        await engine.create(name, image);
-        await pushImage(lab.registry, `start-check/${name}`, 'stable', webServer(`${name} new`));
-      }
-      isLimited = true;
-      const first = await serve('containers', '--state-dir', folder, '--include-stopped');
-      await first.checked(names.length);
-      await first.end();
-      const { asked = 0 } = limit.windows[0] ?? {};
-      expect(asked).toBeGreaterThan(0);
-      expect(asked).toBeLessThanOrEqual(most);
+  ])('a registry that %s is asked within its limit, and not again by a restart', async (_, allowed, most) => {
+    const folder = mkdtempSync(join(lab.dir, 'start-check-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const counts = ({ path }: FrontCall) => path.includes('/manifests/');
+    const limit = createRequestLimit({ limit: allowed, windowMs: 3_600_000, counts });
+    let isLimited = false;
+    const says = (call: FrontCall) => (isLimited ? limit.says(call) : {});
+    const front = await startFront({ upstreams: {}, otherwise: lab.registry.url, says });
+    onTestFinished(() => front.close());
+    const names = Array.from({ length: 14 }, (_one, i) => `web-${i}`);
+    for (const name of names) {
+      await pushImage(lab.registry, `start-check/${name}`, 'stable', webServer(`${name} old`));
+      const image = `127.0.0.1:${front.port}/start-check/${name}:stable`;
+      await engine.pull(image);
+      await engine.create(name, image);
+      await pushImage(lab.registry, `start-check/${name}`, 'stable', webServer(`${name} new`));
+    }
+    isLimited = true;
+    const first = await serve('containers', '--state-dir', folder, '--include-stopped');
+    await first.checked(names.length);
+    await first.end();
+    const { asked = 0 } = limit.windows[0] ?? {};
+    expect(asked).toBeGreaterThan(0);
+    expect(asked).toBeLessThanOrEqual(most);
 
-      const again = await serve('containers', '--state-dir', folder, '--include-stopped', '--log-level', 'debug');
-      await again.checked(names.length);
-      // Longer than the largest delay before the check.
-      await new Promise((resolve) => setTimeout(resolve, 4000));
-      await again.end();
-      expect(limit.windows.map((window) => window.asked)).toEqual([asked]);
-    },
-  );
+    const again = await serve('containers', '--state-dir', folder, '--include-stopped', '--log-level', 'debug');
+    await again.checked(names.length);
+    // Longer than the largest delay before the check.
+    await new Promise((resolve) => setTimeout(resolve, 4000));
+    await again.end();
+    expect(limit.windows.map((window) => window.asked)).toEqual([asked]);
+  });
 
   test.each([
     ['with --no-start-check', 'containers', ['--no-start-check']],

@@ -14,7 +14,7 @@ describeInLab('an engine whose list of containers does not end', (lab) => {
   let fleet: FiveEngines;
   beforeAll(async () => {
     fleet = await startFiveEngines(lab, 'endless-list/app');
-  }, 120_000);
+  });
   afterAll(() => fleet.remove());
 
   /** The fifth engine behind a proxy that floods its list, once `floods.now` is set. */
@@ -49,7 +49,7 @@ describeInLab('an engine whose list of containers does not end', (lab) => {
     ],
     ['tiny entries', '/containers/json', '1,', 'more than 200,000 entries'],
     ['tiny images', '/images/json', '{"Id":"sha256:1","Created":0,"Labels":null},', 'more than 200,000 entries'],
-  ])('delays nobody: an endless list of %s', { timeout: 180_000 }, async (_, list, entry, told) => {
+  ])('delays nobody: an endless list of %s', async (_, list, entry, told) => {
     const { floods, host } = await floodingEngine(list, entry);
     const upkeep = await serveFleet([...fleet.hosts(four), '--host', host]);
     await upkeep.lists(5);

@@ -40,7 +40,7 @@ describeInLab('engines of every kind', (lab) => {
     }
   }
 
-  test('are checked, updated, rolled back and told of by one service', { timeout: 300_000 }, async (context) => {
+  test('are checked, updated, rolled back and told of by one service', async (context) => {
     if (isPodman) skipBecause(context, 'Podman’s service speaks no TLS');
     if (!hasPodman) skipBecause(context, 'Podman is not installed');
     const { caFile, serverCertificate, serverKey, dockerClient } = lab.pki;

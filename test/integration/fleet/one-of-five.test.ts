@@ -22,13 +22,12 @@ describeInLab('one of five engines', (lab) => {
   let fleet: FiveEngines;
   beforeAll(async () => {
     fleet = await startFiveEngines(lab, 'one-of-five/app');
-  }, 120_000);
+  });
   afterAll(() => fleet.remove());
 
   // An unreachable engine is retried after up to a minute. A push runs a third of the faults, because they take long.
   test.each(engineFaults.filter((_, index) => isSampled(index, 3)))(
     '$name: the others are updated, and it comes back by itself',
-    { timeout: 300_000 },
     async ({ strike, heal, told }) => {
       const upkeep = await serveFleet(fleet.hosts(five), { args: ['--health-window', '500ms'] });
       await upkeep.lists(5);
@@ -64,7 +63,7 @@ describeInLab('one of five engines', (lab) => {
     },
   );
 
-  test('full and targeted updates overlap on different engines', { timeout: 300_000 }, async () => {
+  test('full and targeted updates overlap on different engines', async () => {
     const upkeep = await serveFleet(fleet.hosts(five), { args: ['--health-window', '500ms'] });
     await upkeep.lists(5);
     const events = await followEvents(upkeep.url);

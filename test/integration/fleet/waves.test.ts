@@ -42,7 +42,7 @@ describeInLab('waves', (lab) => {
     }
     const upstream = engineOf('canary-2').socket;
     wrongClock = await createShiftedClock({ socketPath: wrongSocket, upstream, shiftMs: hourMs });
-  }, 240_000);
+  });
   afterAll(async () => {
     await wrongClock.close();
     for (const engine of engines.values()) await engine.remove();

@@ -33,7 +33,7 @@ describeInLab('secrets of notifications', (lab) => {
   const broken = 'discord://canary-broken-token discord://:@/canary-broken-path telegram://canary-broken-bot@telegram';
   const all = [...canaries, 'canary-gotify-token', 'canary mail/password', 'canary-broken'];
 
-  test('are in no log, answer, metric, error, process list or file', { timeout: 180_000 }, async () => {
+  test('are in no log, answer, metric, error, process list or file', async () => {
     expect(canaries.length).toBeGreaterThan(10);
     await stale('web');
     const folder = mkdtempSync(join(lab.dir, 'state-'));

@@ -30,7 +30,7 @@ describeInLab('a version that failed on a real engine', (lab) => {
     ['ends', catalogue.crash],
     ['cannot be started', catalogue.unstartable],
     ['is unhealthy', catalogue.sick],
-  ])('(it %s) is held back until a person or a newer version says otherwise', { timeout: 60_000 }, async (_, bad) => {
+  ])('(it %s) is held back until a person or a newer version says otherwise', async (_, bad) => {
     await push(catalogue['plain-v1']);
     await engine.pull(image);
     const id = await engine.run('web', image, { StopTimeout: 1, HostConfig: { RestartPolicy: { Name: 'always' } } });
@@ -55,7 +55,7 @@ describeInLab('a version that failed on a real engine', (lab) => {
     expect(await marks()).toEqual([]);
   });
 
-  test('is tried again when the engine refused its start for a reason of the host', { timeout: 60_000 }, async () => {
+  test('is tried again when the engine refused its start for a reason of the host', async () => {
     await push(catalogue['plain-v1']);
     await engine.pull(image);
     const PortBindings = { '8080/tcp': [{ HostIp: '127.0.0.1', HostPort: '18099' }] };

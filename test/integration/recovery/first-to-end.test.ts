@@ -56,7 +56,7 @@ describeInLab('the version whose process ended first is at fault', (lab) => {
   const up = async (...names: string[]) =>
     Promise.all(names.map(async (name) => [name, (await inspect(name)).State.Running]));
 
-  test('one that ends before the next was started, which the engine then refuses', { timeout: 90_000 }, async () => {
+  test('one that ends before the next was started, which the engine then refuses', async () => {
     const tunnel = await stale('tunnel', { next: endsAfter(1, 3) });
     await run('side', sharing('tunnel'));
     const upkeep = await beforeStartOf('side', () => ended('tunnel'));
@@ -81,7 +81,7 @@ describeInLab('the version whose process ended first is at fault', (lab) => {
     expect((await inspect('tunnel')).Id).toBe(tunnel.Id);
   });
 
-  test('one of three; the others move with the next run', { timeout: 120_000 }, async () => {
+  test('one of three; the others move with the next run', async () => {
     await stale('tunnel', { next: endsAfter(1, 5) });
     const middle = await stale('middle', sharing('tunnel'));
     await stale('side', sharing('tunnel'));
@@ -112,7 +112,7 @@ describeInLab('the version whose process ended first is at fault', (lab) => {
     ],
     ['the last', { tunnel: catalogue['plain-v2'], middle: quiet('v2'), side: endsAfter(1, 6) }, 'side'],
     ['the one between', { tunnel: endsAfter(3, 9), middle: endsAfter(1, 8), side: endsAfter(3, 9) }, 'middle'],
-  ])('one that ends in the health check of three: %s', { timeout: 90_000 }, async (_which, next, culprit) => {
+  ])('one that ends in the health check of three: %s', async (_which, next, culprit) => {
     await stale('tunnel', { next: next.tunnel });
     await stale('middle', { ...sharing('tunnel'), next: next.middle });
     await stale('side', { ...sharing('tunnel'), next: next.side });
@@ -129,7 +129,7 @@ describeInLab('the version whose process ended first is at fault', (lab) => {
     expect(await marks()).toHaveLength(1);
   });
 
-  test('a start that is refused because the target is gone is nobody’s fault', { timeout: 90_000 }, async () => {
+  test('a start that is refused because the target is gone is nobody’s fault', async () => {
     await stale('tunnel');
     await stale('side', sharing('tunnel'));
     const upkeep = await beforeStartOf('side', () => engine.call('DELETE', '/containers/tunnel?force=1'));
@@ -150,7 +150,7 @@ describeInLab('the version whose process ended first is at fault', (lab) => {
     [0.05, 3],
     [1, 42],
     [2.4, 0],
-  ])('a version with --rm that ends after %d s with code %d', { timeout: 90_000 }, async (seconds, code) => {
+  ])('a version with --rm that ends after %d s with code %d', async (seconds, code) => {
     await stale('worker', { config: { HostConfig: { AutoRemove: true } }, next: endsAfter(seconds, code) });
     const first = await direct.update('--update-auto-remove');
     expect(first.outcomes['worker'], first.run.stderr).toMatchObject({
@@ -166,7 +166,7 @@ describeInLab('the version whose process ended first is at fault', (lab) => {
     expect((await inspect('worker')).Id).toBe(Id);
   });
 
-  test('a version with --rm that someone removed is tried again', { timeout: 90_000 }, async () => {
+  test('a version with --rm that someone removed is tried again', async () => {
     const { next } = await stale('worker', { config: { HostConfig: { AutoRemove: true } } });
     const isNew = async () => idsOf(next).includes((await engine.inspect('worker'))?.Image ?? '');
     const removed = (async () => {

@@ -66,7 +66,7 @@ describeInLab('a rollback of a container whose labels anyone may have written', 
 
   const refused = (why: string) => ({ code: 1, stderr: expect.stringContaining(why) });
 
-  test('never moves the tag of another repository, whatever the journal names', { timeout: 60_000 }, async () => {
+  test('never moves the tag of another repository, whatever the journal names', async () => {
     const { vault, stranger } = await vaultAndStranger();
     const evil = await forge('evil', image('stranger'), { reference: image('vault'), oldImageId: vault.Image });
     expect(await upkeep('rollback', 'evil')).toEqual(
@@ -90,7 +90,7 @@ describeInLab('a rollback of a container whose labels anyone may have written', 
     expect(await imageIdOf(image('vault'))).toBe(vault.Image);
   });
 
-  test('is not about the container whose journal was copied', { timeout: 60_000 }, async () => {
+  test('is not about the container whose journal was copied', async () => {
     const { next } = await scene.stale('vault');
     const key = ['--state-dir', folder];
     expect((await upkeep('update', ...key)).code).toBe(0);
@@ -103,7 +103,7 @@ describeInLab('a rollback of a container whose labels anyone may have written', 
     expect(idsOf(next)).toContain(await imageIdOf(image('vault')));
   });
 
-  test('takes along only containers that its update has moved', { timeout: 90_000 }, async () => {
+  test('takes along only containers that its update has moved', async () => {
     await scene.run('web');
     await engine.run('app', image('web'), {
       StopTimeout: 1,
@@ -144,7 +144,7 @@ describeInLab('a rollback of a container whose labels anyone may have written', 
     expect((await scene.inspect('evil')).Id).toBe(evil);
   });
 
-  test('pulls nothing that is not signed, if signatures are required', { timeout: 90_000 }, async () => {
+  test('pulls nothing that is not signed, if signatures are required', async () => {
     const old = await scene.push('vault', catalogue['plain-v1']);
     const key = makeCosignKey('team');
     await scene.stale('vault');
@@ -159,7 +159,7 @@ describeInLab('a rollback of a container whose labels anyone may have written', 
     expect(idsOf(old)).toContain((await scene.inspect('vault')).Image);
   });
 
-  test('with a key, believes only journals with its seal', { timeout: 60_000 }, async () => {
+  test('with a key, believes only journals with its seal', async () => {
     const old = await scene.push('vault', catalogue['plain-v1']);
     const { Image } = await scene.stale('vault');
     expect((await upkeep('update')).code).toBe(0);
@@ -172,7 +172,7 @@ describeInLab('a rollback of a container whose labels anyone may have written', 
     expect(idsOf(old)).toContain(Image);
   });
 
-  test.skipIf(isPodman)('of an image that no registry has needs a seal', { timeout: 60_000 }, async () => {
+  test.skipIf(isPodman)('of an image that no registry has needs a seal', async () => {
     await scene.run('base');
     const build = async (comment: string) => {
       const query = `container=base&repo=built&tag=1&comment=${comment}`;
@@ -190,7 +190,7 @@ describeInLab('a rollback of a container whose labels anyone may have written', 
     expect((await scene.inspect('local')).Image).toBe(Image);
   });
 
-  test('returns to no kept container that only its name and a journal call so', { timeout: 60_000 }, async () => {
+  test('returns to no kept container that only its name and a journal call so', async () => {
     const { vault, stranger } = await vaultAndStranger();
     const policy = { Name: 'no', MaximumRetryCount: 0 };
     const untilMs = Date.now() + 3_600_000;

@@ -49,7 +49,7 @@ describeInLab('a linked container whose engine is killed in the middle of an upd
     expect(await links()).toEqual(wanted);
   }
 
-  test('comes back with its link, or the report says that it has none', { timeout: 600_000 }, async () => {
+  test('comes back with its link, or the report says that it has none', async () => {
     const engine = await lab.startEngine({ name: 'links' });
     try {
       for (const at of [6, 8, 11, 13, 14]) {
@@ -68,7 +68,7 @@ describeInLab('a linked container whose engine is killed in the middle of an upd
     }
   });
 
-  test('is repaired by the next start where Upkeep died with it', { timeout: 600_000 }, async () => {
+  test('is repaired by the next start where Upkeep died with it', async () => {
     const engine = await lab.startEngine({ name: 'links' });
     try {
       for (const at of [8, 13]) {

@@ -36,7 +36,7 @@ describeInLab('a restart with --state-dir', (lab) => {
     writeFileSync(seenTags(), readFileSync(seenTags(), 'utf8').replaceAll(/"atMs":(\d+)/g, older));
   }
 
-  test('does not begin the cooldown of an image without a date anew', { timeout: 60_000 }, async () => {
+  test('does not begin the cooldown of an image without a date anew', async () => {
     await stale('web', { next: { ...webServer('v2'), created: '0001-01-01T00:00:00Z' } });
     const kept = ['--state-dir', folder];
     expect(await update(0, ...kept)).toMatchObject({ outcome: 'deferred' });
@@ -48,7 +48,7 @@ describeInLab('a restart with --state-dir', (lab) => {
     expect(await update(0, ...kept)).toMatchObject({ outcome: 'updated' });
   });
 
-  test('with a clock that is ahead ends no cooldown, and says so', { timeout: 60_000 }, async () => {
+  test('with a clock that is ahead ends no cooldown, and says so', async () => {
     await stale('web', { next: { ...webServer('v2'), created: '0001-01-01T00:00:00Z' } });
     const kept = ['--state-dir', folder];
     expect(await update(0, ...kept)).toMatchObject({ outcome: 'deferred' });
@@ -63,7 +63,7 @@ describeInLab('a restart with --state-dir', (lab) => {
     expect(await update(0, ...kept)).toMatchObject({ outcome: 'deferred' });
   });
 
-  test('with a clock that is ahead counts the date of an image too', { timeout: 60_000 }, async () => {
+  test('with a clock that is ahead counts the date of an image too', async () => {
     const created = new Date(Date.now() - dayMs).toISOString();
     await stale('web', { next: { ...webServer('v2'), created } });
     expect(await update(4)).toMatchObject({ outcome: 'deferred' });

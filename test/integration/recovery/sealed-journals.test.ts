@@ -54,7 +54,7 @@ describeInLab('journals under a key', (lab) => {
     }
   });
 
-  test('an update is repaired by whoever has its key', { timeout: 60_000 }, async () => {
+  test('an update is repaired by whoever has its key', async () => {
     await stale('held', { config: { HostConfig: { RestartPolicy: { Name: 'always' } } } });
     await interruptedWith('--state-dir', folder);
     const repaired = await upkeep('recover', '--journal-key-file', join(folder, 'journal.key'));
@@ -62,7 +62,7 @@ describeInLab('journals under a key', (lab) => {
     expect(await policyOf('held')).toEqual({ runs: true, policy: 'always' });
   });
 
-  test('without its seal it is reported, left and repaired when a person says so', { timeout: 60_000 }, async () => {
+  test('without its seal it is reported, left and repaired when a person says so', async () => {
     await stale('held', { config: { HostConfig: { RestartPolicy: { Name: 'always' } } } });
     await interruptedWith();
     const left = await upkeep('recover', '--state-dir', folder);

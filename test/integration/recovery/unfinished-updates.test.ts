@@ -28,7 +28,7 @@ describeInLab('an update that is not over', (lab) => {
   const upkeep = upkeepScene({ socket: engine.socket });
   const shown = async (...args: string[]) => (await runUpkeep(args, { socket: engine.socket })).stdout;
 
-  test('by another instance: its container stays in the table and the summary', { timeout: 60_000 }, async () => {
+  test('by another instance: its container stays in the table and the summary', async () => {
     await run('calm', { old: webServer('calm') });
     await stale('gate');
     let found: Awaited<ReturnType<typeof upkeep.update>> | undefined;
@@ -46,7 +46,7 @@ describeInLab('an update that is not over', (lab) => {
     expect((await upkeep.update()).outcomes).toMatchObject({ gate: { outcome: 'fresh' } });
   });
 
-  test('and never will be, by who was killed: repair pending, until it is repaired', { timeout: 60_000 }, async () => {
+  test('and never will be, by who was killed: repair pending, until it is repaired', async () => {
     await stale('gate');
     let reached = () => {};
     const arrived = new Promise<void>((resolve) => (reached = resolve));

@@ -160,7 +160,7 @@ describeInLab('an index from which an engine chooses by rules of its own', (lab)
     expect((await application.check({ images: [], containers: [] })).containers).toMatchObject([{ status: 'fresh' }]);
   });
 
-  test('runs the signed image, or nothing was stopped', { timeout: 300_000 }, async () => {
+  test('runs the signed image, or nothing was stopped', async () => {
     const made = knownHostileIndexes(placeholders);
     const ends = await updateTo(made.map((_, at) => (images) => knownHostileIndexes(images)[at]!));
     expect(ends.broken).toEqual([]);
@@ -172,7 +172,7 @@ describeInLab('an index from which an engine chooses by rules of its own', (lab)
     expect(ends.unchanged).toHaveLength(made.length - ends.verified.length);
   });
 
-  test('runs the image that was chosen from a signed index, or nothing was stopped', { timeout: 300_000 }, async () => {
+  test('runs the image that was chosen from a signed index, or nothing was stopped', async () => {
     const made = knownHostileIndexes(placeholders);
     const ends = await updateTo(
       made.map((_, at) => (images) => knownHostileIndexes(images)[at]!),

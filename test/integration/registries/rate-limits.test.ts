@@ -45,7 +45,7 @@ describeInLab('200 containers at a registry that limits requests', (lab) => {
         newer.set(name, (await pushImage(registry, repository, tag, webServer(`${name} new`))).configDigest);
       },
     );
-  }, 180_000);
+  });
 
   beforeEach(() => {
     says = () => ({});
@@ -55,7 +55,7 @@ describeInLab('200 containers at a registry that limits requests', (lab) => {
     await lab.engine.clear();
     await front.close();
     await registry.remove();
-  }, 180_000);
+  });
 
   /** Runs it with the limit; counts the requests and prints the count. */
   async function counted<Result>(what: string, rule: typeof says, run: () => Promise<Result>): Promise<Result> {

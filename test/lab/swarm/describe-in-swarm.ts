@@ -18,9 +18,9 @@ export function describeInSwarm(name: string, options: SwarmOptions, suite: (swa
     };
     beforeAll(async () => {
       swarm = await startSwarm(lab, options);
-    }, 120_000);
-    afterEach(() => swarm?.reset(), 120_000);
-    afterAll(() => swarm?.remove(), 60_000);
+    });
+    afterEach(() => swarm?.reset());
+    afterAll(() => swarm?.remove());
     suite(currentSwarm);
   });
 }
