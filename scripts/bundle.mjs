@@ -154,16 +154,20 @@ const loadedAtFirstUse = {
   },
 };
 
+/** Options of rolldown: any warning ends the build, but none is given because the machine is slow. */
+export const strictly = (what) => ({
+  checks: { bundlerTimings: false },
+  onLog: (level, { code, message }) => {
+    if (level === 'warn') throw new Error(`Cannot bundle ${what}: ${code}: ${message}`);
+  },
+});
+
 async function bundle(entry, { plugins, ...output }) {
   const build = await rolldown({
     input: resolve(root, entry),
     platform: 'node',
     plugins,
-    // A build on a slow machine is no fault.
-    checks: { bundlerTimings: false },
-    onLog: (level, { code, message }) => {
-      if (level === 'warn') throw new Error(`Cannot bundle ${entry}: ${code}: ${message}`);
-    },
+    ...strictly(entry),
   });
   try {
     const { output: files } = await build.write({ comments: false, ...output });

@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } fro
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import { strictly } from './bundle.mjs';
 
 const source = fileURLToPath(new URL('../src/interfaces/dashboard/', import.meta.url));
 
@@ -23,11 +24,7 @@ async function bundle(entry, file) {
     input: join(source, entry),
     platform: 'browser',
     tsconfig: false,
-    // A build on a slow machine is no fault.
-    checks: { bundlerTimings: false },
-    onLog: (level, { code, message }) => {
-      if (level === 'warn') throw new Error(`Cannot bundle the dashboard: ${code}: ${message}`);
-    },
+    ...strictly('the dashboard'),
   });
   try {
     const { output } = await build.write({ file, format: 'iife', codeSplitting: false, comments: false, minify: true });

@@ -55,6 +55,9 @@ const children = new Map();
 const progress = createProgress();
 const log = (message) => progress.print(`     ${message}`);
 const needs = Object.keys(withoutNeed).filter((need) => queue.some((suite) => suite[need]));
+// The longest suites spend most of their time waiting. More of them at a time make single tests run into their limits,
+// on a slow machine sooner. It is measured before the needs are installed, which takes the processor.
+const atOnce = availableParallelism() + (isSlowMachine() ? 1 : 2);
 let noLab;
 let isPrepared = needs.length === 0;
 const prepared = prepareNeeds();
@@ -70,9 +73,7 @@ process.on('SIGINT', () => {
   queue.length = 0;
   for (const [child, signal] of children) child.kill(signal);
 });
-// The longest suites spend most of their time waiting. More of them at a time make single tests run into their limits,
-// on a slow machine sooner.
-await Promise.all(Array.from({ length: availableParallelism() + (isSlowMachine() ? 1 : 2) }, work));
+await Promise.all(Array.from({ length: atOnce }, work));
 progress.stop();
 writeTimes(timesFile, times);
 if (interrupted) {

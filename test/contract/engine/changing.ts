@@ -145,10 +145,11 @@ export function changingRows(fixture: GetFixture): void {
     test('always starts it again after any end; between two tries a start is a noop and a stop ends it', async () => {
       const { engine } = fixture();
       const id = await run(fixture(), 'one', 'crash', { HostConfig: { RestartPolicy: { Name: 'always' } } });
-      await eventually(fixture(), async () => {
+      const restartsThrice = async () => {
         const { state, restartCount } = await inspect(fixture(), id);
         return state.status === 'restarting' && restartCount >= 3;
-      });
+      };
+      await eventually(fixture(), restartsThrice, 60_000);
       expect(await engine.startContainer(id)).toEqual({ kind: 'noop' });
       expect(await engine.stopContainer(id, { timeoutSeconds: 1 })).toEqual({ kind: 'done' });
       expect((await inspect(fixture(), id)).state).toMatchObject({ status: 'exited', exitCode: 3 });

@@ -129,7 +129,7 @@ export async function inspect({ engine }: EngineFixture, idOrName: string): Prom
 export async function eventually<T>(
   { clock }: Pick<EngineFixture, 'clock'>,
   ask: () => Promise<T | undefined | false>,
-  timeoutMs = 60_000,
+  timeoutMs = 10_000,
 ): Promise<T> {
   const deadlineMs = clock.monotonicMs() + timeoutMs;
   for (;;) {
@@ -142,7 +142,11 @@ export async function eventually<T>(
 
 /** Waits until a `lingering` program handles SIGTERM. */
 export async function untilItListens(fixture: EngineFixture, id: string): Promise<void> {
-  await eventually(fixture, async () => (await fixture.engine.containerLogs(id, { tail: 1 })).includes('listening'));
+  await eventually(
+    fixture,
+    async () => (await fixture.engine.containerLogs(id, { tail: 1 })).includes('listening'),
+    20_000,
+  );
 }
 
 export async function untilStatus(fixture: EngineFixture, id: string, status: string): Promise<Container> {
