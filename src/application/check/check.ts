@@ -124,6 +124,7 @@ export function createJudge(
     const ignoresCooldown = !order.applyCooldown || isAsked;
     const retryFailed = order.retryFailed === true || isAsked;
     const outside = { ...world, registry: order.part?.registry ?? world.registry };
+    const hold = order.part?.hold;
     const [decided, ways] = await Promise.all([
       decisions.refresh(),
       readOwnWays(outside, containers, signal),
@@ -170,9 +171,8 @@ export function createJudge(
         'status' in subject ? subject : refuseUnproven(outside, subject, judgeWithoutRegistry(subject, images));
       if (verdict !== undefined) setVerdict(one, verdict);
       if ('status' in subject || verdict !== undefined) return [];
-      return [
-        { subject, instead: (newest) => insteadOf(one, newest), setVerdict: (answer) => setVerdict(one, answer) },
-      ];
+      const instead = (newest: Verdict) => insteadOf(one, newest);
+      return [{ subject, ...(hold && { instead }), setVerdict: (answer) => setVerdict(one, answer) }];
     }
 
     /** One question for each platform of the nodes. The last answer settles the verdict. */
@@ -277,7 +277,7 @@ export function createJudge(
     }
 
     function inUsualWave(one: CheckedContainer, retriesFailed = false): CheckedContainer {
-      return isContainer(one) ? (order.part?.hold?.(one, retriesFailed) ?? one) : one;
+      return isContainer(one) ? (hold?.(one, retriesFailed) ?? one) : one;
     }
 
     function inWave(one: CheckedContainer): CheckedContainer {

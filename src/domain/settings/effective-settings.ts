@@ -36,6 +36,8 @@ export function effectiveSettings<Settings extends Partial<ServiceSettings>>(
   settings: Settings,
   labelValues: Partial<LabelValues>,
 ): Settings {
+  // Most containers have no label of ours, and a copy of all settings for each would take much of a check's time.
+  if (labelValues === noValues.labelSettings) return settings;
   const effective: Record<string, unknown> = { ...settings };
   for (const [key, { label }] of labelledEntries) {
     const value = labelValues[key];

@@ -17,8 +17,10 @@ export function addTo<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Val
 
 /** The same fields, without those that are undefined. */
 export function defined<Fields extends object>(fields: Fields): Defined<Fields> {
+  const kept: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(fields)) if (value !== undefined) kept[name] = value;
   // Only undefined values are omitted.
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Fields>;
+  return kept as Defined<Fields>;
 }
 
 type Defined<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
