@@ -255,12 +255,18 @@ export function createJudge(
       const isService = services.has(container.id);
       const kind = isService ? ('service' as const) : settings.swarm ? ('container' as const) : undefined;
       const { noPull: isPullOff, releaseNotes } = effectiveSettings(settings, labelSettings);
-      const noPull = isPullOff && !isService;
-      const own = { isOn: releaseNotes, source: labelSettings.source, tagForm: labelSettings.sourceTag };
-      const isCanary = labelSettings.canary === true || undefined;
-      const facts = { kind, isCanary, read: references.get(container.id), verdict, noPull };
-      const wanted = notes && { ...own, hosts: notes.hosts };
-      return unlessOwnWay(describeChecked(container, { ...facts, images, nowMs: clock.nowMs(), notes: wanted }));
+      const { canary, source, sourceTag: tagForm } = labelSettings;
+      const facts = {
+        kind,
+        isCanary: canary === true || undefined,
+        read: references.get(container.id),
+        verdict,
+        noPull: isPullOff && !isService,
+        images,
+        nowMs: clock.nowMs(),
+        notes: notes && { isOn: releaseNotes, hosts: notes.hosts, source, tagForm },
+      } as const;
+      return unlessOwnWay(describeChecked(container, facts));
     }
 
     /**
