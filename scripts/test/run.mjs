@@ -57,7 +57,7 @@ const log = (message) => progress.print(`     ${message}`);
 const needs = Object.keys(withoutNeed).filter((need) => queue.some((suite) => suite[need]));
 // The longest suites spend most of their time waiting. More of them at a time make single tests run into their limits,
 // on a slow machine sooner. It is measured before the needs are installed, which takes the processor.
-const atOnce = availableParallelism() + (isSlowMachine() ? 1 : 2);
+const atOnce = availableParallelism() + (isSlowMachine() ? 0 : 2);
 let noLab;
 let isPrepared = needs.length === 0;
 const prepared = prepareNeeds();
@@ -94,7 +94,7 @@ function isSlowMachine() {
     spawnSync(process.execPath, ['-e', '']);
     return performance.now() - begunMs;
   };
-  return Math.min(startMs(), startMs(), startMs()) > 80;
+  return Math.min(startMs(), startMs(), startMs()) > 50;
 }
 
 function announce() {

@@ -37,7 +37,7 @@ describeImage('the first hour', (lab) => {
       browser = await openBrowser();
     });
     beforeEach(({ onTestFailed }) => {
-      onTestFailed(async () => console.log((await logOf(engine, 'upkeep')).slice(-8000)));
+      onTestFailed(async () => console.log((await logOf(engine, 'upkeep')).slice(-3000)));
     });
     afterAll(async () => {
       await browser?.close();
