@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /**
- * A limit of a test ends one that hangs, and judges nothing: four suites at once on a small machine take five times as
+ * A limit of a test ends one that hangs, and judges nothing: several suites at once on a small machine take five times as
  * long as one alone. The usual second of a poll is too short there; 10 s are less than the page needs to read again.
  */
 const patient = { expect: { poll: { timeout: 10_000 } }, testTimeout: 900_000, hookTimeout: 900_000 };
@@ -52,7 +52,7 @@ export default defineConfig({
       },
       { test: { name: 'swarm', include: ['test/swarm/**/*.test.ts'], ...inLab } },
       { test: { name: 'campaigns', include: ['test/faults/campaign.ts'], ...inLab } },
-      { test: { name: 'bench', include: ['test/bench/**/*.bench.ts'], ...inLab, testTimeout: 600_000 } },
+      { test: { name: 'bench', include: ['test/bench/**/*.bench.ts'], ...inLab } },
       {
         test: {
           name: 'image',

@@ -56,7 +56,7 @@ describeInBrowser('decisions on the page', () => {
     await row(page, 'traefik').locator('.c-name a').click();
     await page
       .locator('#drawer')
-      .getByText(/^Approved today \d\d:\d\d \(API token\)\.$/)
+      .getByText(/^Approved today \d\d:\d\d \(browser session\)\.$/)
       .waitFor();
     await page.locator('#drawer').getByRole('button', { name: 'Withdraw approval' }).click();
     await row(page, 'traefik').getByText('Waits for your approval').waitFor();

@@ -32,7 +32,7 @@ describeInLab('a hundred engines', (lab) => {
     }
     for (let number = 0; number < engines; number += 1)
       doors.push(await openDoor(join(lab.dir, `door-${number}.sock`), real[number % 2]?.socket ?? ''));
-  }, 600_000);
+  });
   afterAll(async () => {
     for (const door of doors) door.close();
     for (const engine of real) await engine.remove();

@@ -15,7 +15,9 @@ const fields = {
   container: text('Name of the container'),
   decision: oneOf(decisionKinds, 'The decision'),
   digest: text('Digest of the new version; the decision applies to no other'),
-  by: text('Origin of the decision: the name of a token, API token if it has no name, or command line'),
+  by: text(
+    'Origin of the decision: the name of a person or of a token, API token or browser session if it has no name, or command line',
+  ),
   at: time('When'),
 };
 
@@ -98,7 +100,7 @@ export function decisionRoutes({ clock }: HttpParts): readonly Route[] {
         ...(engine !== undefined && { engine }),
         digest: textIn(body, 'digest'),
         untilMs: timeIn(body, 'until'),
-        by: request.name ?? 'API token',
+        by: request.name ?? request.caller,
       });
       if ('fault' in decided) throw refusal(decided, kind, isKnown(service, container, engine));
       reply.code(201);
@@ -119,7 +121,7 @@ export function decisionRoutes({ clock }: HttpParts): readonly Route[] {
       ...unreadable,
     },
     answer: async ({ request }) => {
-      const withdrawn = await request.service.decisions.withdraw(request.rest, request.name ?? 'API token');
+      const withdrawn = await request.service.decisions.withdraw(request.rest, request.name ?? request.caller);
       if (withdrawn === undefined) throw new HttpError(404, 'there is no decision with this id');
       return { ...decisionEntry(withdrawn), kept: withdrawn.isKept, ...replyFields(clock.nowMs()) };
     },
