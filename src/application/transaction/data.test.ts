@@ -237,10 +237,49 @@ describe('an update that copies data', () => {
     await update(scene, more);
     scene.sandbox.control.removeImageByForce((await scene.sandbox.engine.inspectImage('upkeep-tools:1'))?.id ?? '');
     const { containers } = await rollBack(scene, 'restore', more);
-    const reason = 'its data cannot be restored (the image of its helper is gone from the engine); nothing was stopped';
+    const reason =
+      'its data cannot be restored (this engine has no image for its helper: name one with --data-image); nothing was stopped';
     expect(containers).toMatchObject([{ outcome: 'failed', reason }]);
     expect(worldOf(scene)).toMatchObject({ running: ['web'], volumes: { kept: 'of v1 v2' } });
     expect(copiesOf(scene)).toEqual(['["of v1"]']);
+  });
+
+  test('believes no journal about what a helper mounts, or about its image', async () => {
+    const scene = await setScene({ marksVolumes: 'v2' });
+    const { sandbox } = scene;
+    sandbox.control.addImage('evil:1', { version: 'evil' });
+    const evil = await sandbox.engine.inspectImage('evil:1');
+    sandbox.control.markVolume('volumes', 'of others');
+    const { outside, connection } = scene.startProcess(
+      sandbox.connect({
+        faults: [
+          {
+            at: ({ kind, target }) => kind === 'startContainer' && target === 'web',
+            fault: { kind: 'crash', when: 'after' },
+          },
+        ],
+      }),
+    );
+    const request = { trigger: 'command', images: [], containers: [] } as const;
+    await scene.clock.run(() =>
+      createApplication(outside, settings)
+        .update(request)
+        .catch(() => undefined),
+    );
+    connection.crash();
+    const labels = (await sandbox.engine.inspectContainer('web'))?.settings.Config.Labels ?? {};
+    const journal = JSON.parse(labels['upkeep.tx.data'] ?? '') as { items: { mount: object }[] };
+    for (const name of ['web', 'web.upkeep-save', 'web.upkeep-restore']) sandbox.control.removeContainer(name);
+    const forge = (data: object) => {
+      const Labels = { ...labels, 'upkeep.tx.data': JSON.stringify({ ...journal, ...data, imageId: evil?.id }) };
+      sandbox.control.runContainer('web', { Image: 'evil:1', Labels });
+      sandbox.control.endProcess('web', 3);
+    };
+    forge({ items: journal.items.map((item) => ({ ...item, mount: { ...item.mount, Source: 'volumes' } })) });
+    const stuck = await recover(scene);
+    expect(JSON.stringify(stuck)).toContain('the old container does not use the volume');
+    expect(worldOf(scene).volumes).toMatchObject({ volumes: 'of others' });
+    expect(worldOf(scene).names).not.toContain('web.upkeep-restore');
   });
 
   test.each([{ 'upkeep.data': 'volumes' }, { 'upkeep.data': 'volumes', 'upkeep.data-max-size': '1GB' }])(

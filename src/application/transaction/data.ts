@@ -1,16 +1,9 @@
 /** The steps that copy and restore the data of an update, with helper containers beside the data. */
 
-import {
-  isAlive,
-  type Container,
-  type DataItem,
-  type Image,
-  type MountPoint,
-} from '../../domain/container/container.ts';
+import { isAlive, type Container, type DataItem, type Image } from '../../domain/container/container.ts';
 import { isFailure, type CallOutcome } from '../../domain/outside/engine.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import { otherWriter } from '../../domain/plan/saved-data.ts';
-import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
+import { otherWriter, provenItems } from '../../domain/plan/saved-data.ts';
 import type { DataFacts, DataHelper, JournaledData } from '../../domain/transaction/facts.ts';
 import {
   copyLabels,
@@ -133,12 +126,20 @@ export async function armRestore(context: HelperContext): Promise<Performed> {
   return helper.kind === 'done' ? { kind: 'done' } : helper;
 }
 
-type HelperContext = Context & Pick<StepContext, 'settings'>;
+type HelperContext = Context & Pick<StepContext, 'settings'> & Partial<Pick<StepContext, 'prepared'>>;
 
-/** The image that `--data-image` names, or that of the container that we run in. */
-async function findPresentImage(outside: Outside, { dataImage }: ServiceSettings): Promise<Image | undefined> {
-  const named = dataImage ?? (await knownOwnContainer(outside))?.imageId;
+/**
+ * The image that the update was prepared with in this process. Otherwise it is the one that `--data-image` names, or that
+ * of the container that we run in: a journal can be forged, and a helper may read every file of the host.
+ */
+async function imageOfHelper({ outside, settings, prepared }: HelperContext): Promise<Image | undefined> {
+  const { dataImage } = settings;
+  const named = prepared?.data?.data.imageId ?? dataImage ?? (await knownOwnContainer(outside))?.imageId;
   return named === undefined ? undefined : outside.engine.inspectImage(named);
+}
+
+function refused(message: string): Extract<Performed, { kind: 'refused' }> {
+  return { kind: 'refused', status: 0, message };
 }
 
 /** `trusted.*` attributes are shown to such a container only, and to its helper: https://man7.org/linux/man-pages/man7/xattr.7.html */
@@ -157,12 +158,17 @@ async function createHelper(context: HelperContext, data: JournaledData, role: D
   if (found?.isProven === true) return { kind: 'done', id: found.container.id };
   const removed = found === undefined ? undefined : await engine.removeContainer(found.container.id);
   if (removed !== undefined && isFailure(removed)) return removed;
-  // The image may be gone long after the update, when Upkeep has a newer one.
-  const image = (await engine.inspectImage(data.imageId)) ?? (await findPresentImage(outside, settings));
-  if (image === undefined)
-    return { kind: 'refused', status: 0, message: 'the image of its helper is gone from the engine' };
-  const order: DataOrder = { role, transaction: transaction.id, members: transaction.members, data };
+  const image = await imageOfHelper(context);
+  if (image === undefined) return refused('this engine has no image for its helper: name one with --data-image');
   const olds = await oldContainers(context);
+  const items = provenItems(data.items, olds, settings.dataFolders);
+  if (typeof items === 'string') return refused(items);
+  const order: DataOrder = {
+    role,
+    transaction: transaction.id,
+    members: transaction.members,
+    data: { ...data, items, imageId: image.id },
+  };
   const recipe = dataHelperRecipe({
     ...order,
     image,
@@ -211,15 +217,14 @@ export async function saveData(context: StepContext): Promise<Performed> {
 
 /** Restores the data while no container of the transaction runs. It may be repeated at any time before the first start. */
 export async function restoreData(context: StepContext): Promise<Performed> {
-  const { outside, transaction } = context;
+  const { outside, transaction, settings } = context;
   const { engine } = outside;
   const data = dataOf(transaction);
   if (data === undefined) return nothingPrepared;
   const olds = await oldContainers(context);
-  const refused = (message: string): Performed => ({ kind: 'refused', status: 0, message });
-  const foreign = data.items.find((item) => !olds.some((old) => isMountOf(old, item)));
-  if (foreign !== undefined) return refused(`the old container does not use the ${foreign.title}`);
-  const writer = await runningWriter(context, olds, data.items);
+  const items = provenItems(data.items, olds, settings.dataFolders);
+  if (typeof items === 'string') return refused(items);
+  const writer = await runningWriter(context, olds, items);
   if (writer !== undefined)
     return refused(`${quoted(writer.name)} runs and writes to the ${writer.item.title}: stop it first`);
   const save = await helperOf(context, data, 'save');
@@ -251,17 +256,6 @@ async function oldContainers({ outside, transaction }: Context): Promise<readonl
   const ids = members.flatMap(({ oldId }) => [oldId, autoRemoveReplicas.get(oldId) ?? '']).filter((id) => id !== '');
   const found = await Promise.all(ids.map((id) => outside.engine.inspectContainer(id)));
   return found.filter((container) => container !== undefined);
-}
-
-/** A journal can be forged. The mounts of the old container are the engine's own words. */
-function isMountOf({ settings }: Container, { mount: { Type, Source }, source }: DataItem): boolean {
-  const isIt = (mount: MountPoint) =>
-    mount.RW !== false &&
-    mount.Type === Type &&
-    (Type === 'volume'
-      ? mount.Name === Source || (mount.Source ?? '').includes(`/${String(Source)}/`)
-      : mount.Source === source);
-  return settings.Mounts.some(isIt);
 }
 
 /** A container outside of the transaction that runs and writes to the data. */
@@ -380,7 +374,9 @@ export async function clearData(
     const removed = await engine.removeVolume(name);
     if (isFailure(removed)) return removed;
   }
-  if (isCommitted && data.keepsFormer !== true) await removeFormerCopies(outside, data.leader, transaction.id);
+  // A forged journal may name the container of someone else.
+  const isOwn = transaction.members.some(({ name }) => name === data.leader);
+  if (isCommitted && isOwn && data.keepsFormer !== true) await removeFormerCopies(outside, data.leader, transaction.id);
   return { kind: 'done' };
 }
 

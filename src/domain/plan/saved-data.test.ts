@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { inspectedContainer, type ContainerParts } from '../../../test/support/scene/builders.ts';
 import { defaultSettings } from '../settings/effective-settings.ts';
 import type { DataChoice } from '../settings/values/label-values.ts';
-import type { MountPoint } from '../container/container.ts';
-import { otherWriter, savedDataOf, type SavedData } from './saved-data.ts';
+import type { DataItem, MountPoint } from '../container/container.ts';
+import { otherWriter, provenItems, savedDataOf, type SavedData } from './saved-data.ts';
 
 const anonymous = 'a'.repeat(64);
 
@@ -187,5 +187,64 @@ describe('otherWriter()', () => {
     expect(writerOf({ other }, { labels: shared })).toBeUndefined();
     expect(writerOf({ other: { ...other, imageLabels: shared } }, { labels: shared })).toBe('other: volume "data"');
     expect(writerOf({ other: { ...other, labels: {} } }, { labels: shared })).toBe('other: volume "data"');
+  });
+});
+
+describe('provenItems()', () => {
+  const folders = ['/srv/apps'];
+  const parts = {
+    mounts: [volume('data', '/data'), bind('/srv/apps/web', '/files'), volume('shared', '/read', { RW: false })],
+  };
+  const old = inspectedContainer('web', parts);
+  const [first, second] = saved(parts, { dataFolders: folders })?.items ?? [];
+  const proven = (item: DataItem | undefined, allowed: readonly string[] = folders) =>
+    provenItems(item === undefined ? [] : [item], [old], allowed);
+
+  test('are the items that an update has written, in their order', () => {
+    const items = [second, first].flatMap((item) => item ?? []);
+    expect(items).toHaveLength(2);
+    expect(provenItems(items, [old], folders)).toEqual(items);
+  });
+
+  test('are found again after the folder of the engine was moved', () => {
+    const moved = { ...first, source: '/mnt/docker/volumes/data/_data' } as DataItem;
+    expect(proven(moved)).toEqual([first]);
+  });
+
+  test.each<[string, Partial<DataItem>, DataItem | undefined]>([
+    ['mounts another folder than it says', { mount: { Type: 'bind', Source: '/etc' } }, second],
+    ['says another folder than it mounts', { source: '/etc' }, second],
+    ['mounts a volume of someone else', { mount: { Type: 'volume', Source: 'other' } }, first],
+    [
+      'mounts a volume with the name of a folder of the engine',
+      { mount: { Type: 'volume', Source: 'volumes' } },
+      first,
+    ],
+    [
+      'mounts a part of a volume that is mounted whole',
+      { mount: { Type: 'volume', Source: 'data', VolumeOptions: { Subpath: 'part' } } },
+      first,
+    ],
+    ['mounts a volume that can only be read', { mount: { Type: 'volume', Source: 'shared' } }, first],
+  ])('are none for one that %s', (_, forged, item) => {
+    expect(proven({ ...item, ...forged } as DataItem)).toMatch(
+      /^the old container does not use the (?:volume|folder) /,
+    );
+  });
+
+  test.each<[string, Partial<DataItem>]>([
+    ['below', { below: '/srv/apps/web' }],
+    [
+      'a driver',
+      { mount: { ...first?.mount, VolumeOptions: { DriverConfig: { Name: 'local' } } } as DataItem['mount'] },
+    ],
+    ['a title', { title: 'volume "other"' }],
+  ])('take nothing else from a journal: %s', (what, forged) => {
+    const item = what === 'below' ? second : first;
+    expect(proven({ ...item, ...forged } as DataItem)).toEqual([item]);
+  });
+
+  test('are none for a folder that is not allowed any more', () => {
+    expect(proven(second, ['/srv/other'])).toBe('--data-folders does not allow the folder "/srv/apps/web" any more');
   });
 });

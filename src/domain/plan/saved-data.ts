@@ -4,7 +4,7 @@ import { effectiveSettings, labelValuesOf, type ServiceSettings } from '../setti
 import { anonymousVolumeNames, cleanPath, volumeName } from '../container/recipe/volumes.ts';
 import { isAlive, type Container, type DataItem, type MountPoint } from '../container/container.ts';
 import { folderOf } from '../container/placed-files.ts';
-import { quoted } from '../text/printable.ts';
+import { printable, quoted } from '../text/printable.ts';
 
 /** The data of one container. */
 export type SavedData = {
@@ -89,13 +89,55 @@ function judge(
   return { paths, title: `folder ${quoted(source)}`, source, below, mount: { Type: 'bind', Source: source } };
 }
 
+/**
+ * The items of a journal as one of the containers mounts them, or why one must not be mounted. A journal can be forged,
+ * and so can the folder that allows an item, so nothing of an item is believed but which mount it is.
+ */
+export function provenItems(
+  items: readonly DataItem[],
+  containers: readonly Container[],
+  folders: readonly string[],
+): readonly DataItem[] | string {
+  const proven: DataItem[] = [];
+  for (const item of items) {
+    const mounts = containers.flatMap((one) =>
+      mountsOf(one).map((mount) => ({ mount, judged: judge(mount, one, folders) })),
+    );
+    const found = mounts
+      .flatMap(({ judged }) => ('reason' in judged ? [] : [judged]))
+      .find((one) => isSameMount(one, item));
+    const title = printable(item.title, 300);
+    const isMounted = mounts.some(({ mount }) => mount.RW !== false && isBindOf(mount, item));
+    if (found === undefined)
+      return isMounted
+        ? `--data-folders does not allow the ${title} any more`
+        : `the old container does not use the ${title}`;
+    proven.push({ ...found, paths: item.paths });
+  }
+  return proven;
+}
+
+function isBindOf({ Type, Source }: MountPoint, { mount, source }: DataItem): boolean {
+  return Type === 'bind' && mount.Type === 'bind' && Source === source && Source === mount['Source'];
+}
+
+/** The path of a volume changes with the folder of the engine. */
+function isSameMount(one: DataItem, other: DataItem): boolean {
+  if (one.mount.Type !== other.mount.Type || one.mount['Source'] !== other.mount['Source']) return false;
+  return one.mount.Type === 'volume' ? subpathOf(one.mount) === subpathOf(other.mount) : one.source === other.source;
+}
+
 /** Engines show the part of a volume only in the container's own settings. */
 function subpathAt({ settings }: Container, { Destination }: MountPoint): string | undefined {
   const made = (settings.HostConfig.Mounts ?? []).find(
     (mount) => cleanPath(String(mount['Target'])) === cleanPath(Destination),
   );
-  const subpath = (made?.['VolumeOptions'] as { readonly Subpath?: unknown } | null | undefined)?.Subpath;
+  const subpath = subpathOf(made ?? {});
   return typeof subpath === 'string' && cleanPath(subpath) !== '/' ? subpath : undefined;
+}
+
+function subpathOf(mount: Readonly<Record<string, unknown>>): unknown {
+  return (mount['VolumeOptions'] as { readonly Subpath?: unknown } | null | undefined)?.Subpath;
 }
 
 function isWithin(path: string, folder: string): boolean {
