@@ -234,10 +234,7 @@ describe('provenItems()', () => {
 
   test.each<[string, Partial<DataItem>]>([
     ['below', { below: '/srv/apps/web' }],
-    [
-      'a driver',
-      { mount: { ...first?.mount, VolumeOptions: { DriverConfig: { Name: 'local' } } } as DataItem['mount'] },
-    ],
+    ['a driver', { mount: { ...first?.mount, VolumeOptions: { DriverConfig: { Name: 'local' } } } }],
     ['a title', { title: 'volume "other"' }],
   ])('take nothing else from a journal: %s', (what, forged) => {
     const item = what === 'below' ? second : first;

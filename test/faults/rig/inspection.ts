@@ -119,13 +119,21 @@ export function changedSettings(name: string, old: Inspected, now: Inspected): s
   const faults: string[] = [];
   if (policy(now) !== policy(old)) faults.push(`"${name}" has another restart policy`);
   for (const part of ['PortBindings', 'Binds'] as const) {
-    if (JSON.stringify(now.HostConfig[part]) !== JSON.stringify(old.HostConfig[part]))
-      faults.push(`"${name}" has another ${part}`);
+    const [is, was] = [now, old].map(({ HostConfig }) => JSON.stringify(HostConfig[part], withoutDefaults));
+    if (is !== was) faults.push(`"${name}" has another ${part}: ${is} instead of ${was}`);
   }
   if (volumes(now) !== volumes(old)) faults.push(`"${name}" has other volumes`);
   if (networks(now) !== networks(old))
     faults.push(`"${name}" is in other networks: ${networks(now)} instead of ${networks(old)}`);
   return faults;
+}
+
+/** Podman lists the options of an anonymous volume in another order, and with the default `exec`. */
+function withoutDefaults(_: string, value: unknown): unknown {
+  const [, place, options] = (typeof value === 'string' ? /^(\/?[^:]+:[^:]+):([\w,]+)$/.exec(value) : undefined) ?? [];
+  if (place === undefined || options === undefined) return value;
+  const sorted = options.split(',').filter((option) => option !== 'exec');
+  return `${place}:${sorted.toSorted().join()}`;
 }
 
 /** Docker 20.10 stores an omitted policy as an empty name, which means `no`. */
