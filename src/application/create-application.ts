@@ -289,7 +289,7 @@ export function createApplication(
   async function removeForgottenCopies(signal: AbortSignal): Promise<void> {
     const leave = await lock.enterForRepair(signal).catch(() => undefined);
     if (leave === undefined) return;
-    await removeOverdueCopies(outside, signal).finally(leave);
+    await removeOverdueCopies(outside, settings, signal).finally(leave);
   }
 
   async function recover(

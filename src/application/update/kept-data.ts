@@ -6,7 +6,7 @@ import type { Outside, ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { formatBytes } from '../../domain/text/plain-data.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { printTime } from '../../domain/text/duration.ts';
-import { readLabels } from '../../domain/settings/effective-settings.ts';
+import { readLabels, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import type { RollbackOptions } from '../../domain/run/session.ts';
 import { copyLabels, dataOfLabel, ownerOfCopy } from '../../domain/transaction/data-helper.ts';
 import { maxKeepMs } from '../../domain/settings/values/label-values.ts';
@@ -84,8 +84,32 @@ export function mayHaveCopy({ labels }: Pick<ContainerSummary, 'labels'>): boole
 /** All labels of a container take long to read, and each run asks about each container. */
 const dataLabels = [`${ownPrefix}data`, `${ownPrefix}data-keep`] as const;
 
-/** Removes the copies whose time is over. A failed removal is repeated by the next run. */
-export async function removeOverdueCopies({ engine, log }: Outside, signal?: AbortSignal): Promise<void> {
+type Possible = {
+  /** Absent: all. */
+  readonly names?: readonly string[];
+  readonly signal: AbortSignal | undefined;
+};
+
+/** Whether one of these containers may have a copy. A container that is not there now shows nothing. */
+async function mayHaveCopies(
+  { engine }: Pick<ReadOnlyOutside, 'engine'>,
+  { names, signal }: Possible,
+): Promise<boolean> {
+  const listed = await engine.listContainers({}, signal);
+  if (names === undefined) return listed.some(mayHaveCopy);
+  const without = new Set(listed.flatMap((container) => (mayHaveCopy(container) ? [] : [container.name])));
+  return names.some((name) => !without.has(name));
+}
+
+/**
+ * Removes the copies whose time is over. A failed removal is repeated by the next run. An engine that denies the list is
+ * worth a warning only if something shows that there may be copies.
+ */
+export async function removeOverdueCopies(
+  { engine, log }: Outside,
+  { dataKeepMs }: Pick<ServiceSettings, 'dataKeepMs'>,
+  signal?: AbortSignal,
+): Promise<void> {
   try {
     const copies = await listKeptCopies({ engine }, signal);
     if (copies.length === 0) return;
@@ -100,7 +124,32 @@ export async function removeOverdueCopies({ engine, log }: Outside, signal?: Abo
   } catch (error) {
     if (signal?.aborted) return;
     if (!(error instanceof ServiceError)) throw error;
-    log.warn('Kept copies of data cannot be listed', { error: describeError(error) });
+    const isKeeping = dataKeepMs > 0 || error.code !== 'engine-denied';
+    const mayExist = isKeeping || (await mayHaveCopies({ engine }, { signal }).catch(() => true));
+    log[mayExist ? 'warn' : 'debug']('Kept copies of data cannot be listed', { error: describeError(error) });
+  }
+}
+
+/**
+ * The kept copies that matter to a rollback of these containers. Throws if it needs an answer about their data. An engine
+ * that denies the list refuses the rollback, unless no container shows that it may have a copy and no data are to come
+ * back.
+ */
+export async function copiesForRollback(
+  { engine, log }: Pick<ReadOnlyOutside, 'engine' | 'log'>,
+  names: readonly string[],
+  answer: RollbackOptions['data'],
+  signal: AbortSignal | undefined,
+): Promise<readonly KeptCopy[]> {
+  try {
+    const copies = await listKeptCopies({ engine }, signal);
+    requireDataAnswer(copies, names, answer);
+    return copies;
+  } catch (error) {
+    const isDenied = error instanceof ServiceError && error.code === 'engine-denied';
+    if (!isDenied || answer === 'restore' || (await mayHaveCopies({ engine }, { names, signal }))) throw error;
+    log.debug('Kept copies of data cannot be listed', { containers: names, error: describeError(error) });
+    return [];
   }
 }
 
@@ -108,7 +157,7 @@ export async function removeOverdueCopies({ engine, log }: Outside, signal?: Abo
  * Throws if a copy is kept of one of the containers and nobody has said what becomes of the data. No answer is safe:
  * each loses something.
  */
-export function requireDataAnswer(
+function requireDataAnswer(
   copies: readonly KeptCopy[],
   names: readonly string[],
   answer: RollbackOptions['data'],

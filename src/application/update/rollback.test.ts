@@ -6,6 +6,7 @@ import type { Session } from '../../domain/run/session.ts';
 import { dataVolumeNames } from '../../domain/transaction/data-helper.ts';
 import { writeJournal } from '../../domain/transaction/journal.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
 import type { Application } from '../application.ts';
 import { createApplication } from '../create-application.ts';
 
@@ -314,6 +315,89 @@ describe('a container with a kept copy of its data', () => {
       expect(await application.keptCopies()).toEqual([]);
     });
     expect(await scene.sandbox.engine.listVolumes('upkeep.data.of')).toHaveLength(1);
+  });
+});
+
+describe('behind a proxy that forbids the list of volumes', () => {
+  /** One action in a process whose engine denies `GET /volumes`. */
+  async function denied<Result>(
+    { clock, startProcess }: SandboxScene,
+    work: (application: Application) => Promise<Result>,
+  ): Promise<{ readonly result: Result; readonly complaints: readonly string[] }> {
+    const { outside, connection, complaints } = startProcess();
+    const listVolumes = () => Promise.reject(new ServiceError('engine-denied', 'Cannot list volumes: forbidden'));
+    const engine = { ...outside.engine, listVolumes };
+    try {
+      const result = await clock.run(() => work(createApplication({ ...outside, engine }, settings)));
+      return { result, complaints };
+    } finally {
+      connection.crash();
+    }
+  }
+
+  async function recreateWith(scene: SandboxScene, more: Readonly<Record<string, string>>): Promise<void> {
+    const { engine, control } = scene.sandbox;
+    const web = await engine.inspectContainer('web');
+    control.removeContainer('web');
+    control.runContainer('web', { Image: 'app:1', Labels: { ...web?.settings.Config.Labels, ...more } });
+  }
+
+  test.each([undefined, 'leave'] as const)(
+    'a container without data is rolled back, with the answer %s',
+    async (data) => {
+      const scene = await setScene();
+      const { result, complaints } = await denied(scene, (one) => one.rollBack(['web'], undefined, data && { data }));
+      expect(result.containers).toMatchObject([{ name: 'web', outcome: 'went_back' }]);
+      expect(versions(scene)).toEqual({ web: '1' });
+      expect(complaints).toEqual([]);
+    },
+  );
+
+  async function updateWithData(scene: SandboxScene): Promise<void> {
+    scene.registry.store.publish('app:1', { version: '3' });
+    scene.sandbox.control.addImage('upkeep-tools:1', { version: 'tools' });
+    const chosen = { ...settings, data: { kind: 'volumes' }, dataImage: 'upkeep-tools:1' } as const;
+    const order = { trigger: 'command', images: [], containers: [] } as const;
+    const { containers } = await as(scene, (application) => application.update(order), [], chosen);
+    expect(containers).toMatchObject([{ outcome: 'updated' }]);
+  }
+
+  test.each([
+    [
+      'its labels ask for copies',
+      (scene: SandboxScene) => recreateWith(scene, { 'upkeep.data': 'volumes' }),
+      undefined,
+    ],
+    ['its update has copied data', updateWithData, undefined],
+    ['the data are to come back', () => Promise.resolve(), 'restore'],
+  ] as const)('nothing is changed where %s', async (_, arrange, data) => {
+    const scene = await setScene();
+    await arrange(scene);
+    const before = await scene.sandbox.engine.listContainers();
+    await denied(scene, async (application) => {
+      await expect(application.rollBack(['web'], undefined, data && { data })).rejects.toMatchObject({
+        code: 'engine-denied',
+        message: expect.stringContaining('Cannot list volumes'),
+      });
+    });
+    expect(await scene.sandbox.engine.listContainers()).toEqual(before);
+  });
+
+  test.each([
+    [{}, []],
+    [{ 'upkeep.data': 'volumes' }, ['Kept copies of data cannot be listed']],
+  ])('a start of the service with the labels %j complains only about copies that may exist', async (labels, told) => {
+    const scene = await setScene();
+    await recreateWith(scene, labels);
+    const { complaints } = await denied(scene, async (application) => {
+      const ending = new AbortController();
+      const order = { schedule: undefined, updateOnStart: false, whyNone: 'none is set' };
+      const running = application.keepUpdating(order, ending.signal);
+      await scene.clock.sleep(1000);
+      ending.abort();
+      await running;
+    });
+    expect(complaints).toEqual(told);
   });
 });
 

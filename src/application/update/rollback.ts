@@ -23,7 +23,7 @@ import type { InRun } from '../check/checked-container.ts';
 import type { Planner } from '../check/make-plan.ts';
 import { findServicesBack, rollBackServices } from '../swarm/update-services.ts';
 import { withImageVersions, runSession, type UpdateLock } from './session.ts';
-import { listKeptCopies, requireDataAnswer, type KeptCopy } from './kept-data.ts';
+import { copiesForRollback, type KeptCopy } from './kept-data.ts';
 import type { ComposeKeeper } from './compose-files.ts';
 import { runPlan, untouched } from './run-plan.ts';
 import { runTransaction, type RunTransaction } from '../transaction/run-transaction.ts';
@@ -90,9 +90,8 @@ export function createRollback({ outside: world, settings, plan: planner, lock, 
         { names: others, forward, suggests: trigger === 'command' },
         signal,
       );
-      const copies = await listKeptCopies(outside, signal);
       const found = previous.map(({ name }) => name);
-      requireDataAnswer(copies, found, data);
+      const copies = await copiesForRollback(outside, found, data, signal);
       const rollBack = async (runId: string) => {
         order.onBegin?.(runId);
         const { plan } = await planner(previous, await listAll(outside, signal), signal, order.within);

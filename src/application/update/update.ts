@@ -270,7 +270,7 @@ async function cleanUp(
 ): Promise<void> {
   const isKeeping = report.unwatched.some(({ name }) => parseKeptName(name) !== undefined);
   if (isKeeping) await removeOverdue(outside, settings, signal);
-  if (mayHaveCopies) await removeOverdueCopies(outside, signal);
+  if (mayHaveCopies) await removeOverdueCopies(outside, settings, signal);
   await forgetFailures(outside, [...report.obsoleteFailures, ...overcomeFailures(report, outcomes)]);
   if (settings.removeVolumes) await removeOldVolumes(outside, plan, outcomes);
   if (settings.cleanup && !settings.monitorOnly && !signal?.aborted) {
