@@ -3,6 +3,8 @@ import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import type { PlannedFault } from '../../../sandbox/engine/calls.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
+import type { Outside } from '../../domain/outside/outside.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { createApplication } from '../create-application.ts';
 import { recoverTransactions, type RecoveryOrder } from '../recovery/recover.ts';
@@ -36,9 +38,11 @@ async function update(
   scene: SandboxScene,
   more: Partial<ServiceSettings> = {},
   faults: readonly PlannedFault[] = [],
+  calls: Partial<Outside['engine']> = {},
 ): Promise<ContainerOutcome | undefined> {
   const { outside, connection } = scene.startProcess(scene.sandbox.connect({ faults }));
-  const application = createApplication(outside, { ...settings, ...more });
+  const engine = { ...outside.engine, ...calls };
+  const application = createApplication({ ...outside, engine }, { ...settings, ...more });
   const request = { trigger: 'command', images: [], containers: [] } as const;
   const { containers } = await scene.clock.run(() => application.update(request));
   connection.crash();
@@ -158,6 +162,30 @@ describe('an update that copies data', () => {
       const outcome = await update(scene, more);
       expect(outcome).toMatchObject({ outcome: 'failed', reason: expect.stringContaining(reason) });
     }
+    expect((await scene.sandbox.engine.inspectContainer('web'))?.state.startedAt).toBe(startedAt);
+    expect(worldOf(scene)).toEqual({ names: ['web'], running: ['web'], volumes: { kept: 'of v1' } });
+  });
+
+  const forbidden = (kind: 'createVolume' | 'removeVolume'): PlannedFault => ({
+    at: kind,
+    fault: { kind: 'forbid' },
+    every: true,
+  });
+  const isDenied = () => Promise.reject(new ServiceError('engine-denied', 'Cannot list volumes: a proxy forbids it'));
+  test.each([
+    ['GET /volumes', [], { listVolumes: isDenied }, 'Cannot list volumes: a proxy forbids it'],
+    ['POST /volumes/create', [forbidden('createVolume')], {}, 'forbids it'],
+    ['DELETE /volumes/{name}', [forbidden('removeVolume')], {}, 'forbids it'],
+  ] as const)('stops nothing behind a proxy that forbids %s', async (_, faults, calls, reason) => {
+    const scene = await setScene(bad);
+    const full = atStart(() => scene.sandbox.control.fillDisk());
+    const startedAt = (await scene.sandbox.engine.inspectContainer('web'))?.state.startedAt;
+    expect(await update(scene, {}, [...faults, full], calls)).toMatchObject({
+      outcome: 'failed',
+      reason: expect.stringMatching(
+        `^measuring the data of "web" failed: .*${reason}.*; a copy of data needs GET /volumes, POST`,
+      ),
+    });
     expect((await scene.sandbox.engine.inspectContainer('web'))?.state.startedAt).toBe(startedAt);
     expect(worldOf(scene)).toEqual({ names: ['web'], running: ['web'], volumes: { kept: 'of v1' } });
   });

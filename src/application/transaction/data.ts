@@ -31,6 +31,7 @@ import {
   type DataHelperRole,
 } from '../../domain/transaction/transaction-names.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
 import { endsSoon } from '../health/health.ts';
@@ -76,13 +77,12 @@ async function helperOf(
   return { container, isProven: transaction.dataHelpers.has(container.id) };
 }
 
-/** Measures the data before anything is stopped, and writes the reserve. */
+/** Makes the reserve, and measures the data before anything is stopped. */
 export async function measureData(context: StepContext): Promise<Performed> {
   const { outside, transaction, prepared } = context;
   const [data, limits] = [dataOf(transaction), prepared?.data?.limits];
   if (data === undefined || limits === undefined) return nothingPrepared;
-  const { reserve } = dataVolumeNames({ leader: data.leader, transaction: transaction.id });
-  const made = await outside.engine.createVolume(reserve, { [dataOfLabel]: transaction.id });
+  const made = await makeReserve(context, data);
   if (isFailure(made)) return made;
   const helper = await createHelper(context, data, 'measure');
   if (helper.kind !== 'done') return helper;
@@ -97,6 +97,32 @@ export async function measureData(context: StepContext): Promise<Performed> {
     return declined(`its data cannot be copied (${helperWords(run.log, run.exitCode)})`);
   const obstacle = whyTooMuch(figures, limits);
   return obstacle === undefined ? { kind: 'measured', figures } : declined(obstacle);
+}
+
+/**
+ * Makes the reserve, after a try of the calls that only a rollback needs. Without the list of volumes no data come back,
+ * and without their removal a full disk stays full, so a proxy that forbids one must be noticed before anything is
+ * stopped.
+ */
+async function makeReserve({ outside: { engine }, transaction }: Context, data: JournaledData): Promise<CallOutcome> {
+  const { reserve } = dataVolumeNames({ leader: data.leader, transaction: transaction.id });
+  try {
+    const volumes = await engine.listVolumes(`${dataOfLabel}=${transaction.id}`);
+    // There is none yet, unless an earlier call has made it.
+    const removed = volumes.some(({ name }) => name === reserve) ? undefined : await engine.removeVolume(reserve);
+    if (removed !== undefined && isFailure(removed)) return namingCalls(removed);
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'engine-denied') throw error;
+    return namingCalls({ kind: 'refused', status: 403, message: error.message, isForbidden: true });
+  }
+  return namingCalls(await engine.createVolume(reserve, { [dataOfLabel]: transaction.id }));
+}
+
+/** One change of a proxy is enough. */
+function namingCalls(outcome: CallOutcome): CallOutcome {
+  if (outcome.kind !== 'refused' || outcome.isForbidden !== true) return outcome;
+  const calls = 'a copy of data needs GET /volumes, POST /volumes/create and DELETE /volumes/{name}';
+  return { ...outcome, message: `${outcome.message}; ${calls}` };
 }
 
 function declined(message: string): Performed {
