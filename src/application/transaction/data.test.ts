@@ -166,6 +166,26 @@ describe('an update that copies data', () => {
     expect(worldOf(scene)).toEqual({ names: ['web'], running: ['web'], volumes: { kept: 'of v1' } });
   });
 
+  test('does not begin on a disk that the copies of other updates will fill, and begins after their end', async () => {
+    const scene = await setScene({ marksVolumes: 'v2' });
+    const HostConfig = { Binds: ['more:/data'] };
+    scene.sandbox.control.runContainer('app', { Image: image, HostConfig });
+    const engine = scene.sandbox.engine;
+    const containerLogs: Outside['engine']['containerLogs'] = async (...args) =>
+      (await engine.containerLogs(...args)).replace(/bytes=\d+ (.*) free=\d+/, 'bytes=5000000000 $1 free=6000000000');
+    const { outside } = scene.startProcess();
+    const application = createApplication({ ...outside, engine: { ...outside.engine, containerLogs } }, settings);
+    const outcomes = async () => {
+      const request = { trigger: 'command', images: [], containers: [] } as const;
+      const { containers } = await scene.clock.run(() => application.update(request));
+      return containers.map(({ name, outcome, reason }) => `${name} ${outcome} ${reason}`).toSorted();
+    };
+    const [first = '', second = ''] = await outcomes();
+    expect([first, second].filter((text) => text.includes('beside the copies of other updates'))).toHaveLength(1);
+    expect([first, second].filter((text) => / updated /.test(text))).toHaveLength(1);
+    expect((await outcomes()).filter((text) => / updated /.test(text))).toHaveLength(1);
+  });
+
   const forbidden = (kind: 'createVolume' | 'removeVolume'): PlannedFault => ({
     at: kind,
     fault: { kind: 'forbid' },

@@ -95,8 +95,25 @@ export async function measureData(context: StepContext): Promise<Performed> {
   const figures = readFigures(run.log);
   if (run.exitCode !== 0 || figures === undefined)
     return declined(`its data cannot be copied (${helperWords(run.log, run.exitCode)})`);
-  const obstacle = whyTooMuch(figures, limits);
-  return obstacle === undefined ? { kind: 'measured', figures } : declined(obstacle);
+  const promised = await promisedTo(context);
+  const obstacle = whyTooMuch(figures, limits, [...promised.values()]);
+  if (obstacle !== undefined) return declined(obstacle);
+  promised.set(transaction.id, figures);
+  return { kind: 'measured', figures };
+}
+
+/** By engine: the figures of copies that are not complete, by the id of their transaction. */
+const promisedOn = new WeakMap<Outside['engine'], Map<string, DataFigures>>();
+
+/** Copies of other updates under way. Several would find the same space free. One that has ended has no reserve. */
+async function promisedTo({ outside: { engine }, transaction }: Context): Promise<Map<string, DataFigures>> {
+  const promised = promisedOn.get(engine) ?? new Map<string, DataFigures>();
+  promisedOn.set(engine, promised);
+  promised.delete(transaction.id);
+  if (promised.size === 0) return promised;
+  const open = new Set((await engine.listVolumes(dataOfLabel)).map(({ labels }) => labels[dataOfLabel]));
+  for (const id of promised.keys()) if (!open.has(id)) promised.delete(id);
+  return promised;
 }
 
 /**
@@ -238,6 +255,7 @@ export async function saveData(context: StepContext): Promise<Performed> {
     return isFailure(killed) ? killed : failed(`it took more than ${formatDuration(limits.timeoutMs)}`);
   }
   if (run.kind !== 'ended') return run;
+  promisedOn.get(outside.engine)?.delete(transaction.id);
   return run.exitCode === 0 ? { kind: 'done' } : failed(helperWords(run.log, run.exitCode));
 }
 
@@ -382,6 +400,7 @@ export async function clearData(
   const { engine } = outside;
   const data = dataOf(transaction);
   if (data === undefined) return nothingPrepared;
+  promisedOn.get(engine)?.delete(transaction.id);
   for (const role of dataHelperRoles) {
     const helper = await helperOf(context, data, role);
     if (helper === undefined) continue;

@@ -143,6 +143,25 @@ describe('the figures of a helper', () => {
   ])('what %s', (_what, more, reason) => {
     expect(whyTooMuch({ ...figures, ...more }, limits)).toBe(reason);
   });
+
+  test.each([
+    ['that fit', { freeBytes: 2e9 }, { freeInodes: 20_000 }, undefined],
+    [
+      'that need the space',
+      { freeBytes: 1e9 },
+      {},
+      "its data need 722 MB, and only 547 MB are free on the engine's disk beside the copies of other updates",
+    ],
+    [
+      'that need the inodes',
+      { freeInodes: 12_000 },
+      {},
+      "its data has 5016 files, and the engine's disk has room for only 6482 more beside the copies of other updates",
+    ],
+    ['that can be cloned', { freeBytes: 1e9 }, { canClone: true }, undefined],
+  ])('beside copies under way %s', (_what, own, other, reason) => {
+    expect(whyTooMuch({ ...figures, ...own }, limits, [{ ...figures, ...other }])).toBe(reason);
+  });
 });
 
 test('helperWords() shows the first line of what went wrong', () => {

@@ -303,16 +303,28 @@ export function readFigures(log: string): DataFigures | undefined {
 
 export type DataLimits = { readonly maxBytes: number; readonly timeoutMs: number };
 
-/** Why data of this size are not copied, as a clause about the container. Undefined: they are. */
-export function whyTooMuch(figures: DataFigures, { maxBytes, timeoutMs }: DataLimits): string | undefined {
-  const { bytes, files, freeBytes, freeInodes, canClone } = figures;
+/**
+ * Why data of this size are not copied, as a clause about the container. Undefined: they are. `others`: copies under
+ * way, whose space is still free.
+ */
+export function whyTooMuch(
+  figures: DataFigures,
+  { maxBytes, timeoutMs }: DataLimits,
+  others: readonly DataFigures[] = [],
+): string | undefined {
+  const { bytes, files, canClone } = figures;
+  const takenBytes = others.reduce((sum, other) => sum + (other.canClone ? 0 : other.bytes * 1.1), 0);
+  const takenFiles = others.reduce((sum, other) => sum + other.files * 1.1, 0);
+  const freeBytes = Math.max(0, figures.freeBytes - takenBytes);
+  const freeInodes = figures.freeInodes && Math.max(0, Math.floor(figures.freeInodes - takenFiles));
+  const beside = others.length === 0 ? '' : ' beside the copies of other updates';
   if (bytes > maxBytes && !canClone)
     return `its data takes ${formatBytes(bytes)}, more than --data-max-size ${formatBytes(maxBytes)}`;
   const needed = (canClone ? 0 : bytes * 1.1) + marginBytes;
   if (freeBytes < needed)
-    return `its data need ${formatBytes(needed)}, and only ${formatBytes(freeBytes)} are free on the engine's disk`;
+    return `its data need ${formatBytes(needed)}, and only ${formatBytes(freeBytes)} are free on the engine's disk${beside}`;
   if (freeInodes !== undefined && freeInodes < files * 1.1 + 1000)
-    return `its data has ${files} files, and the engine's disk has room for only ${freeInodes} more`;
+    return `its data has ${files} files, and the engine's disk has room for only ${freeInodes} more${beside}`;
   const copyMs = estimatedCopyMs(figures);
   if (copyMs > timeoutMs)
     return `copying its data would take about ${formatDuration(Math.ceil(copyMs / 1000) * 1000)}, more than --data-timeout ${formatDuration(timeoutMs)}`;
