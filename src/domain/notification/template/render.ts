@@ -44,7 +44,7 @@ type RenderOptions = {
 };
 
 /** In UTF-16 units. Templates in use have fewer than 4000. */
-export const maxTemplateLength = 65_536;
+const maxTemplateLength = 65_536;
 
 /** Parses a template in the subset of https://pkg.go.dev/text/template that `docs/notification-templates.md` describes. */
 export function parseTemplate(
