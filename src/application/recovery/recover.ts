@@ -145,7 +145,9 @@ export async function recoverTransactions(
   function repair(transaction: FoundTransaction, names: readonly string[]): Promise<RepairResult | undefined> {
     const onRepaired = onRepair?.();
     const choice = dataChoice?.names.some((name) => names.includes(name)) ? dataChoice.choice : undefined;
-    const setsNoMarks = transaction.marks.size === 0 ? true : undefined;
+    // A helper may go on with an update whose mark it removed before it was killed: that update is marked again.
+    const isUnmarked = transaction.marks.size === 0 && (!isHelper || transaction.members.every((one) => one.hasNoMark));
+    const setsNoMarks = isUnmarked ? true : undefined;
     const order = {
       names,
       transaction: opened({ ...transaction, setsNoMarks }, info),
