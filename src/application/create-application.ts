@@ -48,7 +48,7 @@ import { createReadiness, createUsability, createStatus } from './inventory/stat
 import { rehearsePlan } from './transaction/run-transaction.ts';
 import { namingForbidden, watchPermissions, whyNotPossible } from './engine/permissions.ts';
 import { createPicture, shareInfo, shareEvents } from './engine/share-engine.ts';
-import { listKeptCopies, removeKeptCopies, removeOverdueCopies } from './update/kept-data.ts';
+import { listCopies, removeCopies, removeOverdueCopies } from './update/kept-data.ts';
 import { createRollback } from './update/rollback.ts';
 import { createScheduler } from './async/scheduler.ts';
 import { createStartTimes, noStartTimes } from './inventory/listing-reader.ts';
@@ -190,11 +190,11 @@ export function createApplication(
     update: (request, signal) => naming(() => update(request, signal)),
     rollBack: (names, signal, order) => naming(() => rollBack(names, signal, order)),
     recover,
-    keptCopies: (signal) => listKeptCopies(outside, signal),
+    keptCopies: (signal) => listCopies(outside, signal),
     removeKeptCopies: async (names, signal) => {
       const leave = await lock.enterInTurn(signal);
       try {
-        return await naming(() => removeKeptCopies(outside, names, signal));
+        return await naming(() => removeCopies(outside, names, signal));
       } finally {
         leave();
       }

@@ -153,6 +153,7 @@ describeInLab('data whose restore meets an obstacle', (lab) => {
     execFileSync('chattr', ['-i', file]);
     const recovered = await gate.recover('web');
     expect(recovered.code, recovered.stdout + recovered.stderr).toBe(0);
+    expect(recovered.stdout + recovered.stderr).toContain('the update had been interrupted; its data restored');
     await isRestored(gate);
   });
 

@@ -28,7 +28,7 @@ type Database = {
   readonly read: (paths: { readonly data: string; readonly outside: string }) => readonly number[];
 };
 
-const server = `postgres -D /data/db -c listen_addresses= -c unix_socket_directories=/outside -c fsync=off >/outside/log 2>&1`;
+const server = `postgres -D /data/db -c listen_addresses= -c unix_socket_directories=/outside >/outside/log 2>&1`;
 const psql = 'psql -qAt -h /outside -U app -d postgres';
 
 const postgresql: Database = {

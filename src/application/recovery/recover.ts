@@ -362,7 +362,7 @@ async function repairTransaction(
     outside.log[isAgain ? 'debug' : 'info']('An interrupted update was found, repairing it', { containers: names });
   try {
     const links = await linksOfSuccessors(outside, transaction.successors);
-    const { result, reason, facts, failedImages, logs } = await transact({
+    const { result, reason, facts, failedImages, logs, data } = await transact({
       outside,
       settings,
       transaction,
@@ -401,10 +401,11 @@ async function repairTransaction(
       result === 'committed' ||
       (facts?.members.every(isReplaced) === true && !(await isReplicaBack(outside, transaction)));
     const why = reason === '' && !isHelper ? 'the update had been interrupted' : reason;
+    const restored = data.isRestored ? '; its data restored' : '';
     const lost = isFinished
       ? []
       : await Promise.all(transaction.members.map(({ oldId }) => describeLostLinks(outside, oldId, links.get(oldId))));
-    return { containers: names, result: isFinished ? 'finished' : 'undone', reason: why + lost.join('') };
+    return { containers: names, result: isFinished ? 'finished' : 'undone', reason: why + restored + lost.join('') };
   } catch (error) {
     outside.log.error('An interrupted update could not be repaired', { containers: names, error });
     return { containers: names, result: 'failed', reason: describeError(error) };

@@ -7,11 +7,17 @@ import { formatBytes } from '../../domain/text/plain-data.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { printTime } from '../../domain/text/duration.ts';
 import { readLabels, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
+import {
+  helperMarksOf,
+  isMarkOf,
+  parseTransactionName,
+  transactionMarksOf,
+} from '../../domain/transaction/transaction-names.ts';
 import type { RollbackOptions } from '../../domain/run/session.ts';
 import { copyLabels, dataOfLabel, ownerOfCopy } from '../../domain/transaction/data-helper.ts';
 import { maxKeepMs } from '../../domain/settings/values/label-values.ts';
 
-/** A copy of a container's data that an update has kept: a volume of the engine, with plain files. */
+/** A copy of a container's data by an update: a volume of the engine, with plain files. */
 export type KeptCopy = {
   readonly container: string;
   /** Present with several engines. */
@@ -21,26 +27,60 @@ export type KeptCopy = {
   readonly transaction: string;
   /** Milliseconds since the epoch, by the engine's clock. */
   readonly takenAtMs: number;
-  readonly keptUntilMs: number;
+  /** Absent: its update was not to keep it. It is there until the update ends, or until a person removes it. */
+  readonly keptUntilMs?: number;
+  /** Its update has not ended. */
+  readonly isNeeded?: true;
   readonly bytes: number;
   readonly files: number;
 };
 
-/** All kept copies, oldest first. */
-export async function listKeptCopies(
+/**
+ * All copies, oldest first: the kept ones, the ones of updates that have not ended, and the ones that an interrupted
+ * update has left.
+ */
+export async function listCopies(
   { engine }: Pick<ReadOnlyOutside, 'engine'>,
   signal?: AbortSignal,
+): Promise<readonly KeptCopy[]> {
+  const copies = await readCopies({ engine }, signal);
+  if (copies.every(isKept)) return copies;
+  const [images, containers] = await Promise.all([engine.listImages(signal), engine.listContainers({}, signal)]);
+  const marks = [...transactionMarksOf(images), ...helperMarksOf(images)];
+  const inUpdate = new Set(containers.flatMap(({ name }) => parseTransactionName(name)?.name ?? []));
+  return copies.map((copy): KeptCopy => {
+    const isOpen = inUpdate.has(copy.container) || marks.some((mark) => isMarkOf(mark, copy.transaction));
+    return isOpen && !isKept(copy) ? { ...copy, isNeeded: true } : copy;
+  });
+}
+
+type Kept = KeptCopy & Required<Pick<KeptCopy, 'keptUntilMs'>>;
+
+function isKept(copy: KeptCopy): copy is Kept {
+  return copy.keptUntilMs !== undefined;
+}
+
+async function readKeptCopies(
+  outside: Pick<ReadOnlyOutside, 'engine'>,
+  signal: AbortSignal | undefined,
+): Promise<readonly Kept[]> {
+  return (await readCopies(outside, signal)).filter(isKept);
+}
+
+async function readCopies(
+  { engine }: Pick<ReadOnlyOutside, 'engine'>,
+  signal: AbortSignal | undefined,
 ): Promise<readonly KeptCopy[]> {
   const volumes = await engine.listVolumes(dataOfLabel, signal);
   const copies = volumes.flatMap((volume): readonly KeptCopy[] => {
     const { name, labels, createdAtMs } = volume;
     const owner = ownerOfCopy(volume);
     const keepMs = wholeNumber(labels[copyLabels.keep]);
-    if (owner === undefined || keepMs === 0 || keepMs > maxKeepMs) return [];
+    if (owner === undefined || keepMs > maxKeepMs) return [];
     const { leader: container, transaction } = owner;
     const [bytes, files] = [wholeNumber(labels[copyLabels.bytes]), wholeNumber(labels[copyLabels.files])];
-    const keptUntilMs = createdAtMs + keepMs;
-    return [{ container, volume: name, transaction, takenAtMs: createdAtMs, keptUntilMs, bytes, files }];
+    const until = keepMs > 0 ? { keptUntilMs: createdAtMs + keepMs } : {};
+    return [{ container, volume: name, transaction, takenAtMs: createdAtMs, ...until, bytes, files }];
   });
   return copies.toSorted((one, other) => one.takenAtMs - other.takenAtMs);
 }
@@ -49,19 +89,24 @@ function wholeNumber(text = ''): number {
   return /^\d{1,15}$/.test(text) ? Number(text) : 0;
 }
 
-/** Removes the kept copies of these containers. Throws if one has none, or the engine refuses. */
-export async function removeKeptCopies(
+/** Removes the copies of these containers. Throws if one has none, an unfinished update needs it, or the engine refuses. */
+export async function removeCopies(
   { engine }: Pick<Outside, 'engine'>,
   names: readonly string[],
   signal?: AbortSignal,
 ): Promise<readonly KeptCopy[]> {
-  const copies = await listKeptCopies({ engine }, signal);
+  const copies = await listCopies({ engine }, signal);
   const missing = names.find((name) => !copies.some(({ container }) => container === name));
   if (missing !== undefined)
     throw new ServiceError('not-found', `Cannot remove the copy of ${quoted(missing)}: none is kept`, {
       remedy: 'upkeep data list shows all copies',
     });
   const removed = copies.filter(({ container }) => names.includes(container));
+  const needed = removed.find(({ isNeeded }) => isNeeded);
+  if (needed !== undefined)
+    throw new ServiceError('busy', `Cannot remove the copy of ${quoted(needed.container)}: its update has not ended`, {
+      remedy: 'the next run or start of Upkeep, or "upkeep recover", ends an interrupted update',
+    });
   for (const { volume, container } of removed) {
     const outcome = await engine.removeVolume(volume);
     if (isFailure(outcome))
@@ -111,7 +156,7 @@ export async function removeOverdueCopies(
   signal?: AbortSignal,
 ): Promise<void> {
   try {
-    const copies = await listKeptCopies({ engine }, signal);
+    const copies = await readKeptCopies({ engine }, signal);
     if (copies.length === 0) return;
     const { nowMs } = await engine.info(signal);
     for (const { container, volume, keptUntilMs } of copies) {
@@ -142,7 +187,7 @@ export async function copiesForRollback(
   signal: AbortSignal | undefined,
 ): Promise<readonly KeptCopy[]> {
   try {
-    const copies = await listKeptCopies({ engine }, signal);
+    const copies = await readKeptCopies({ engine }, signal);
     requireDataAnswer(copies, names, answer);
     return copies;
   } catch (error) {

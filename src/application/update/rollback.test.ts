@@ -316,6 +316,37 @@ describe('a container with a kept copy of its data', () => {
     });
     expect(await scene.sandbox.engine.listVolumes('upkeep.data.of')).toHaveLength(1);
   });
+
+  test('that was to be kept for no time is listed as left, is removed by name only, and asks nothing of a rollback', async () => {
+    const scene = await setScene();
+    const { copy } = dataVolumeNames({ leader: 'web', transaction: 'one' });
+    await scene.sandbox.engine.createVolume(copy, { ...labels, 'upkeep.data.keep': '0' });
+    await as(scene, async (application) => {
+      const [left] = await application.keptCopies();
+      expect([left?.volume, left?.keptUntilMs, left?.isNeeded]).toEqual([copy, undefined, undefined]);
+      await application.update({ trigger: 'command', images: [], containers: [] });
+    });
+    expect((await rollBack(scene, 'web')).containers.map(({ outcome }) => outcome)).toEqual(['went_back']);
+    await as(scene, async (application) => {
+      expect(await application.keptCopies()).toHaveLength(1);
+      expect(await application.removeKeptCopies(['web'])).toHaveLength(1);
+      expect(await application.keptCopies()).toEqual([]);
+    });
+  });
+
+  test.each(['web.upkeep-old-a-d', 'web.upkeep-bad'])('is not removed while there is "%s"', async (name) => {
+    const scene = await setScene();
+    const { copy } = dataVolumeNames({ leader: 'web', transaction: 'one' });
+    await scene.sandbox.engine.createVolume(copy, { ...labels, 'upkeep.data.keep': '0' });
+    scene.sandbox.control.addContainer(name, { Image: 'app:1' });
+    await as(scene, async (application) => {
+      expect(await application.keptCopies()).toMatchObject([{ volume: copy, isNeeded: true }]);
+      await expect(application.removeKeptCopies(['web'])).rejects.toMatchObject({
+        message: 'Cannot remove the copy of "web": its update has not ended',
+      });
+    });
+    expect(await scene.sandbox.engine.listVolumes('upkeep.data.of')).toHaveLength(1);
+  });
 });
 
 describe('behind a proxy that forbids the list of volumes', () => {

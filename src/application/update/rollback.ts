@@ -17,6 +17,7 @@ import {
   announceEnd,
   announcePhase,
   announceStart,
+  withDataRemark,
 } from '../transaction/outcomes.ts';
 import { listAll, imageOf } from '../engine/listing.ts';
 import type { InRun } from '../check/checked-container.ts';
@@ -26,7 +27,7 @@ import { withImageVersions, runSession, type UpdateLock } from './session.ts';
 import { copiesForRollback, type KeptCopy } from './kept-data.ts';
 import type { ComposeKeeper } from './compose-files.ts';
 import { runPlan, untouched } from './run-plan.ts';
-import { runTransaction, type RunTransaction } from '../transaction/run-transaction.ts';
+import { createPhaseWatch, runTransaction, type RunTransaction } from '../transaction/run-transaction.ts';
 import {
   isAlive,
   restartPolicyOf,
@@ -57,7 +58,7 @@ import { requirePermissions } from '../engine/permissions.ts';
 import { passHealthCheck } from '../health/health.ts';
 import { armRestore } from '../transaction/data.ts';
 import { memberFromJournal, opened } from '../transaction/open-transaction.ts';
-import { transact } from '../transaction/transact.ts';
+import { transact, type TransactOptions } from '../transaction/transact.ts';
 import { suggestionFor } from '../../domain/check/selection.ts';
 import { versionOf } from '../../domain/image/labels.ts';
 import { printTime } from '../../domain/text/duration.ts';
@@ -97,7 +98,7 @@ export function createRollback({ outside: world, settings, plan: planner, lock, 
         const { plan } = await planner(previous, await listAll(outside, signal), signal, order.within);
         const returning = await findReturning(outside, plan, signal);
         if (data === 'restore') requireCopies(plan, returning, copies);
-        const perform = composeKeeper.keeping(returnToKept(returning, data, runTransaction), 'rollback');
+        const perform = composeKeeper.keeping(returnToKept(returning, { data, copies }, runTransaction), 'rollback');
         const reached = await composeKeeper.finish(await runPlan(outside, settings, plan, { runId, perform }, signal));
         const images = indexImages(await outside.engine.listImages());
         const outcomes = [...reached.values()].map((outcome) => withImageVersions(inWords(outcome), images));
@@ -221,36 +222,50 @@ const marginMs = 60_000;
  * Returns to a kept container: reopens the last transaction and undoes it, with the same steps and the same recovery as
  * after a failed version. Other updates are passed to `otherwise`.
  */
-function returnToKept(returning: Returning, data: RollbackOptions['data'], otherwise: RunTransaction): RunTransaction {
+function returnToKept(
+  returning: Returning,
+  { data, copies }: { readonly data: RollbackOptions['data']; readonly copies: readonly KeptCopy[] },
+  otherwise: RunTransaction,
+): RunTransaction {
   return async (outside, settings, planned, context, signal) => {
     const [member] = planned.members;
     const kept = member && returning.get(member.container.id);
     if (kept === undefined || planned.members.length > 1)
       return otherwise(outside, settings, planned, { ...context, keepsFormerCopies: data === 'leave' }, signal);
-    return [await goBack(outside, settings, planned, { runId: context.runId, data, ...kept })];
+    const copy = copies.find(({ transaction }) => transaction === kept.journal.transaction);
+    return [await goBack(outside, settings, planned, { runId: context.runId, data, copy, ...kept })];
   };
 }
 
-type Return = Kept & { readonly runId: string; readonly data: RollbackOptions['data'] };
+type Return = Kept & {
+  readonly runId: string;
+  readonly data: RollbackOptions['data'];
+  readonly copy: KeptCopy | undefined;
+};
 
 async function goBack(
   outside: Outside,
   settings: ServiceSettings,
   { members: [member] }: PlannedTransaction,
-  { runId, old, journal, data }: Return,
+  { runId, old, journal, data, copy }: Return,
 ): Promise<ContainerOutcome> {
   if (member === undefined) throw new Error('a transaction without members');
   const { container, reference } = member;
   const { name } = container;
   const [from, to] = [container.imageId, old.imageId];
   announceStart(outside, runId, { name, image: reference, from, to });
-  const onPhase = (phase: UpdatePhase, copied?: CopyProgress) =>
+  const phases = createPhaseWatch(outside.clock);
+  const onPhase = (phase: UpdatePhase, copied?: CopyProgress) => {
+    phases.enter(name, phase);
     announcePhase(outside, runId, name, phase, defined({ copied }));
-  const fault = await reopen(outside, settings, container, { journal, data, onPhase }).catch((error: unknown) => {
-    if (!(error instanceof ServiceError)) outside.log.error('A kept container could not be brought back', { error });
-    return describeWithRemedy(error);
-  });
-  const outcome: ContainerOutcome = {
+  };
+  const { fault, isRestored } = await reopen(outside, settings, container, { journal, data, onPhase }).catch(
+    (error: unknown): Reopened => {
+      if (!(error instanceof ServiceError)) outside.log.error('A kept container could not be brought back', { error });
+      return { fault: describeWithRemedy(error) };
+    },
+  );
+  const reached: ContainerOutcome = {
     name,
     image: reference,
     oldImageId: from,
@@ -260,23 +275,32 @@ async function goBack(
     ...(fault === undefined || fault === backUnproven
       ? { outcome: 'updated', reason: fault ?? 'back to the kept container from before its last update' }
       : { outcome: 'failed', reason: fault }),
+    ...defined({ phases: phases.read(name) }),
   };
+  const outcome = isRestored && copy !== undefined ? withRestored(reached, copy) : reached;
   announceEnd(outside, runId, outcome);
   return outcome;
+}
+
+function withRestored(outcome: ContainerOutcome, { bytes, files, takenAtMs }: KeptCopy): ContainerOutcome {
+  const remarked = withDataRemark({ ...outcome, data: { bytes, files, isRestored: true } });
+  return { ...remarked, reason: `${remarked.reason} from the copy of ${printTime(takenAtMs)}` };
 }
 
 /** Told in place of a failure: the container runs, and nothing is left to the next start. */
 const backUnproven = 'the old container is back; Upkeep was stopped before its health was proven';
 
-type Reopening = Pick<Return, 'journal' | 'data'> & { readonly onPhase: (phase: UpdatePhase) => void };
+type Reopening = Pick<Return, 'journal' | 'data'> & { readonly onPhase: TransactOptions['onPhase'] };
 
-/** The reason of a failure. Undefined when the old container runs and is healthy. */
+/** `fault`: the reason of a failure. Absent when the old container runs and is healthy. */
+type Reopened = { readonly fault?: string; readonly isRestored?: boolean };
+
 async function reopen(
   outside: Outside,
   settings: ServiceSettings,
   container: Container,
   { journal, data, onPhase }: Reopening,
-): Promise<string | undefined> {
+): Promise<Reopened> {
   const { oldId } = journal;
   // Its parked name is the order to restore the data. Without them in the member it gets the other name.
   const { data: copied, ...member } = memberFromJournal(journal);
@@ -294,20 +318,26 @@ async function reopen(
   );
   // Nothing is stopped before the helper exists, which also keeps its copy from being removed.
   const armed = restores ? await armRestore({ outside, settings, transaction }) : undefined;
-  if (armed !== undefined && armed.kind !== 'done')
-    return `its data cannot be restored${'message' in armed ? ` (${armed.message})` : ''}; nothing was stopped`;
+  if (armed !== undefined && armed.kind !== 'done') {
+    const why = 'message' in armed ? ` (${armed.message})` : '';
+    return { fault: `its data cannot be restored${why}; nothing was stopped` };
+  }
   const mode = { kind: 'return' } as const;
-  const { result, reason, facts, isDataStuck } = await transact({ outside, settings, mode, onPhase, transaction });
+  const reached = await transact({ outside, settings, mode, onPhase, transaction });
+  const { result, reason, facts, isDataStuck } = reached;
   const now = facts?.members[0]?.old;
-  if (isDataStuck) return reason;
-  if (result === 'stuck') return `${reason}; the next run or start of Upkeep tries again`;
-  if (result !== 'undone' || now?.place !== 'name') return 'someone removed or renamed the kept container meanwhile';
-  if (!journal.wasRunning) return undefined;
+  if (isDataStuck) return { fault: reason };
+  const { isRestored } = reached.data;
+  if (result === 'stuck') return { fault: `${reason}; the next run or start of Upkeep tries again`, isRestored };
+  if (result !== 'undone' || now?.place !== 'name')
+    return { fault: 'someone removed or renamed the kept container meanwhile', isRestored };
+  if (!journal.wasRunning) return { isRestored };
   const verdict = await passHealthCheck(outside, settings, oldId, {
     ignoresHealthcheck: journal.wasUnhealthy === true,
   });
-  if (verdict.kind === 'left') return backUnproven;
-  return verdict.kind === 'passed' ? undefined : `the old container is back, but ${verdict.reason}`;
+  if (verdict.kind === 'left') return { fault: backUnproven, isRestored };
+  if (verdict.kind === 'passed') return { isRestored };
+  return { fault: `the old container is back, but ${verdict.reason}`, isRestored };
 }
 
 type World = {

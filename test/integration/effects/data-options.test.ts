@@ -180,6 +180,9 @@ describeInLab('options and labels of the data of a container', (lab) => {
       expect((await scene.inspect('web')).Id).not.toBe(before.Id);
       const { status, text } = await roll(`&data=${answer}`);
       expect(status, text).toBe(200);
+      const told = /its data restored \([\d.]+ k?B in [\d.]+m?s\) from the copy of \d{4}-/;
+      expect([answer, told.test(text)], text).toEqual([answer, answer === 'restore']);
+      expect([answer, text.includes('"restored":true')], text).toEqual([answer, answer === 'restore']);
       expect(await scene.inspect('web')).toMatchObject({ Id: before.Id, State: { Running: true } });
       expect(readFileSync(join(place, 'file'), 'utf8')).toBe(content);
       await engine.clear();

@@ -15,8 +15,16 @@ const copy = {
   files: 5016,
 };
 
+const { keptUntilMs: _, ...left } = copy;
+
 async function run(argv: readonly string[], command = data) {
-  const scene = createCommandScene(argv, { keptCopies: [copy, { ...copy, container: 'db', volume: 'other' }] });
+  const copies = [
+    copy,
+    { ...copy, container: 'db', volume: 'other' },
+    { ...left, container: 'old' },
+    { ...left, container: 'open', isNeeded: true as const },
+  ];
+  const scene = createCommandScene(argv, { keptCopies: copies });
   return { ...scene, code: await runReportingFailures(command, scene.context) };
 }
 
@@ -29,6 +37,16 @@ test('data list shows size, time and volume of each kept copy, and of the named 
   expect(rest).toEqual(['']);
   expect((await run(['data'])).fake.out()).toContain('db ');
   expect((await run(['data', 'list', 'nobody'])).fake.out()).toBe('No copy of data is kept.\n');
+});
+
+test('data list tells a copy that an update has left from one that an update still needs', async () => {
+  expect((await run(['data', 'list', 'old'])).fake.out()).toMatch(/^old +2026-01-02T04:00Z +you remove it +412 MB/m);
+  expect((await run(['data', 'list', 'open'])).fake.out()).toMatch(
+    /^open +2026-01-02T04:00Z +its update ends +412 MB/m,
+  );
+  const { copies } = JSON.parse((await run(['data', 'list', 'old', 'open', '--json'])).fake.out());
+  expect(copies.map(({ unfinished }: { unfinished?: boolean }) => unfinished)).toEqual([undefined, true]);
+  expect(Object.keys(copies[0])).not.toContain('kept_until');
 });
 
 test('data list --json has bytes and times as the API writes them', async () => {

@@ -10,7 +10,7 @@ import { printDocument, printLines, printTable, styleFor } from '../render/print
 
 type Copies = Awaited<ReturnType<CommandContext['application']['keptCopies']>>;
 
-/** `upkeep data list|remove`: the copies of data that updates have kept. */
+/** `upkeep data list|remove`: the copies of data that updates have kept or left. */
 export async function data(context: CommandContext): Promise<number> {
   const { application, settings, terminal, signal } = context;
   const [action = 'list', ...names] = settings.request.containers;
@@ -48,7 +48,7 @@ function tableOf(copies: Copies): Table {
   const rows = copies.map((copy) => [
     shownName({ name: copy.container, engine: copy.engine }),
     printTime(copy.takenAtMs),
-    printTime(copy.keptUntilMs),
+    untilOf(copy),
     formatBytes(copy.bytes),
     copy.files.toLocaleString('en'),
     copy.volume,
@@ -66,13 +66,19 @@ function tableOf(copies: Copies): Table {
   };
 }
 
-function copyEntry({ container, engine, volume, takenAtMs, keptUntilMs, bytes, files }: Copies[number]) {
+function untilOf({ keptUntilMs, isNeeded }: Copies[number]): string {
+  if (keptUntilMs !== undefined) return printTime(keptUntilMs);
+  return isNeeded ? 'its update ends' : 'you remove it';
+}
+
+function copyEntry({ container, engine, volume, takenAtMs, keptUntilMs, isNeeded, bytes, files }: Copies[number]) {
   return {
     container,
     engine,
     volume,
     taken_at: toTimestamp(takenAtMs),
-    kept_until: toTimestamp(keptUntilMs),
+    ...(keptUntilMs !== undefined && { kept_until: toTimestamp(keptUntilMs) }),
+    ...(isNeeded && { unfinished: true }),
     bytes,
     files,
   };
