@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import type { PlannedFault } from '../../../sandbox/engine/calls.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
+import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
+import { printTime } from '../../domain/text/duration.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { createApplication } from '../create-application.ts';
@@ -245,6 +247,28 @@ describe('an update that copies data', () => {
     expect(names).toEqual(['web']);
     expect(volumes['kept']).toBe(content);
     expect(Object.keys(volumes).some((name) => name.startsWith('upkeep-data-'))).toBe(isCopyLeft);
+  });
+
+  test('that a rollback on request restores is told in its result and in its event, as after a failed version', async () => {
+    const scene = await setScene({ marksVolumes: 'v2' });
+    const more = { keepOldMs: 3_600_000 };
+    await update(scene, more);
+    const application = createApplication(scene.startProcess().outside, { ...settings, ...more });
+    const events: ServiceEvent[] = [];
+    application.subscribe((event) => void events.push(event));
+    const [copy] = await application.keptCopies();
+    const { containers } = await scene.clock.run(() => application.rollBack(['web'], undefined, { data: 'restore' }));
+    const told = {
+      outcome: 'went_back',
+      data: { bytes: 1_000_000, files: 1, isRestored: true },
+      phases: { 'restoring data': expect.any(Number) },
+      reason: expect.stringMatching(
+        /^back to the kept container from before its last update; its data restored \(1 MB in [\d.]+m?s\) from the copy of \d{4}-/,
+      ),
+    };
+    expect(containers).toMatchObject([told]);
+    expect(containers[0]?.reason).toContain(` from the copy of ${printTime(copy?.takenAtMs ?? 0)}`);
+    expect(events.filter(({ kind }) => kind === 'update_completed')).toMatchObject([{ outcome: told }]);
   });
 
   const rollBack = (scene: SandboxScene, data: 'restore' | 'leave', more: Partial<ServiceSettings>) => {
