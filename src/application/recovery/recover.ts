@@ -382,7 +382,9 @@ async function repairTransaction(
     }
     for (const log of logs.values()) outside.log.warn('The last lines that the new version has written', { log });
     await rememberFailures(outside, failuresOf(transaction, failedImages));
-    if (result === 'stuck') return { containers: names, result: 'failed', reason };
+    const restored = data.isRestored ? 'its data restored' : '';
+    const withRestored = (why: string) => [why, restored].filter((text) => text !== '').join('; ');
+    if (result === 'stuck') return { containers: names, result: 'failed', reason: withRestored(reason) };
     const displaced = facts?.members.find(
       ({ nameHeldBy, old }) => (nameHeldBy === 'stranger' || nameHeldBy === 'copy') && old !== undefined,
     );
@@ -390,10 +392,9 @@ async function repairTransaction(
       return {
         containers: names,
         result: 'left',
-        reason: nameIsTaken(displaced.name, {
-          name: parkedNameOf(displaced),
-          status: displaced.old?.status ?? 'exited',
-        }),
+        reason: withRestored(
+          nameIsTaken(displaced.name, { name: parkedNameOf(displaced), status: displaced.old?.status ?? 'exited' }),
+        ),
         isPending: true,
       };
     }
@@ -401,11 +402,10 @@ async function repairTransaction(
       result === 'committed' ||
       (facts?.members.every(isReplaced) === true && !(await isReplicaBack(outside, transaction)));
     const why = reason === '' && !isHelper ? 'the update had been interrupted' : reason;
-    const restored = data.isRestored ? '; its data restored' : '';
     const lost = isFinished
       ? []
       : await Promise.all(transaction.members.map(({ oldId }) => describeLostLinks(outside, oldId, links.get(oldId))));
-    return { containers: names, result: isFinished ? 'finished' : 'undone', reason: why + restored + lost.join('') };
+    return { containers: names, result: isFinished ? 'finished' : 'undone', reason: withRestored(why) + lost.join('') };
   } catch (error) {
     outside.log.error('An interrupted update could not be repaired', { containers: names, error });
     return { containers: names, result: 'failed', reason: describeError(error) };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
-import type { PlannedFault } from '../../../sandbox/engine/calls.ts';
+import type { SandboxCall, PlannedFault } from '../../../sandbox/engine/calls.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
 import type { ContainerOutcome } from '../../domain/run/session.ts';
@@ -152,6 +152,64 @@ describe('an update that copies data', () => {
       expect(worldOf(scene)).toEqual({ names: ['web'], running: ['web'], volumes: { kept: 'of v1' } });
     },
   );
+
+  describe('and is interrupted', () => {
+    /** The updater dies at this point. The helper goes on by itself, and has ended before the recovery. */
+    async function interrupt(at: PlannedFault['at'], more: Partial<ServiceSettings> = {}): Promise<SandboxScene> {
+      const scene = await setScene(bad);
+      const crash: PlannedFault = { at, fault: { kind: 'crash', when: 'after' } };
+      await update(scene, more, [crash]).catch(() => undefined);
+      await scene.clock.run(() => scene.clock.sleep(10_000));
+      return scene;
+    }
+    const starts = (name: string) => (call: SandboxCall) => call.kind === 'startContainer' && call.target === name;
+    const comesBack = ({ kind, target, detail }: SandboxCall) =>
+      kind === 'renameContainer' && target.startsWith('web.upkeep-old-') && detail === 'web';
+
+    test.each([
+      ['before the restore', starts('web')],
+      ['during the restore', starts('web.upkeep-restore')],
+      ['after the restore', comesBack],
+    ])('%s tells in its recovery that the data are back', async (_, at) => {
+      const scene = await interrupt(at);
+      expect(await recover(scene)).toMatchObject({
+        transactions: [{ result: 'undone', reason: 'the update had been interrupted; its data restored' }],
+      });
+      expect(worldOf(scene)).toEqual({ names: ['web'], running: ['web'], volumes: { kept: 'of v1' } });
+    });
+
+    test.each([
+      [
+        'the engine does not bring the old container back',
+        (_: SandboxScene): PlannedFault => ({ at: comesBack, fault: { kind: 'refuse', status: 500 }, every: true }),
+        { result: 'failed', reason: expect.stringMatching(/failed: injected fault.*; its data restored$/) },
+      ],
+      [
+        'another container has its name',
+        ({ sandbox }: SandboxScene): PlannedFault => ({
+          at: ({ kind, target }) => kind === 'renameContainer' && target === 'web',
+          fault: {
+            kind: 'third-party',
+            when: 'after',
+            act: () => void sandbox.control.addContainer('web', { Image: image }),
+          },
+        }),
+        { result: 'left', reason: expect.stringMatching(/^repair pending: .*; its data restored$/) },
+      ],
+    ] as const)('tells in its recovery that the data are back when %s', async (_, obstacle, told) => {
+      const scene = await interrupt(starts('web'));
+      const { outside } = scene.startProcess(scene.sandbox.connect({ faults: [obstacle(scene)] }));
+      const { transactions } = await scene.clock.run(() => recoverTransactions(outside, settings));
+      expect(transactions).toMatchObject([told]);
+    });
+
+    test('before anything was stopped tells nothing of them', async () => {
+      const scene = await interrupt(({ kind, target }) => kind === 'createContainer' && target === 'web.upkeep-save');
+      expect(await recover(scene)).toMatchObject({
+        transactions: [{ result: 'undone', reason: 'the update had been interrupted' }],
+      });
+    });
+  });
 
   test('does not begin without an image for its helpers, or above its limits', async () => {
     const scene = await setScene(bad);

@@ -1,6 +1,5 @@
 import {
   placedBy,
-  continueHandOver,
   isOnItsWay,
   observe,
   type ContainerFacts,
@@ -288,9 +287,8 @@ export function createFactsReader(options: TransactOptions): (before: Transactio
     const readAtMs = outside.clock.monotonicMs();
     const { memory: known, facts } = await readWhenReachable(before);
     if (facts === undefined) return { kind: 'unreadable', memory: known, facts };
-    const observed = observe(known, facts, transaction.autoRemoveReplicas);
-    const memory = continueHandOver(observed, facts);
-    if (memory.direction !== observed.direction) return { kind: 'outdated', memory, facts };
+    const memory = observe(known, facts, transaction.autoRemoveReplicas);
+    if (memory.direction !== known.direction) return { kind: 'outdated', memory, facts };
     const pruned = 'prepared' in options.mode ? await findPruned(facts, readAtMs) : undefined;
     if (pruned !== undefined) return { kind: 'outdated', memory: { ...memory, pruned }, facts };
     return { kind: 'read', memory, facts };

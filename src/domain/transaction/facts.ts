@@ -1,7 +1,7 @@
 import { isAlive, type ContainerStatus, type DataItem, type RestartPolicy } from '../container/container.ts';
 import type { DesiredEndState } from '../settings/effective-settings.ts';
 import { parseKeptName, parseTransactionName } from './transaction-names.ts';
-import type { Decision, Step, StepKind } from './member.ts';
+import { isRestored, type Decision, type Step, type StepKind } from './member.ts';
 import { noteFailure, withEntry, withOne, type TransactionMemory } from './memory.ts';
 
 export type TransactionFacts = {
@@ -321,12 +321,13 @@ function renamed(member: MemberFacts, id: string, to: string): MemberFacts {
 /** Learns from facts that were just read. `autoRemoveReplicas`: ids of the replicas by the old container's id. */
 export function observe(
   memory: TransactionMemory,
-  { members }: Pick<TransactionFacts, 'members'>,
+  { members, data }: Pick<TransactionFacts, 'members' | 'data'>,
   autoRemoveReplicas: ReadonlyMap<string, string>,
 ): TransactionMemory {
-  let known = memory;
+  // An earlier process may have started the helper, which then goes on by itself.
+  let known = isRestored({ data }) ? { ...memory, data: { ...memory.data, isRestored: true } } : memory;
   for (const member of members) known = observeMember(known, member, autoRemoveReplicas.get(member.oldId));
-  return known;
+  return continueHandOver(known, members);
 }
 
 function observeMember(
@@ -350,10 +351,7 @@ function observeMember(
 /**
  * A transaction that was handed over fully prepared continues forward once. After that it is recovered like any other.
  */
-export function continueHandOver(
-  memory: TransactionMemory,
-  { members }: Pick<TransactionFacts, 'members'>,
-): TransactionMemory {
+function continueHandOver(memory: TransactionMemory, members: readonly MemberFacts[]): TransactionMemory {
   if (memory.mode !== 'finish-as-helper' || memory.hasResumed) return memory;
   const isPrepared = members.every(({ old, new: successor }) => old?.place === 'name' && successor?.place === 'new');
   if (!isPrepared) return { ...memory, hasResumed: true };

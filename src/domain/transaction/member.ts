@@ -349,7 +349,7 @@ function isChangeCertain({ members }: TransactionFacts): boolean {
 }
 
 /** An exit code is kept by the engine and may be lost: then the helper runs again, and finds that it has nothing to do. */
-function isRestored({ data }: TransactionFacts): boolean {
+export function isRestored({ data }: Pick<TransactionFacts, 'data'>): boolean {
   const restore = data?.restore;
   return restore !== undefined && restore.startedAt !== '' && restore.status === 'exited' && restore.exitCode === 0;
 }
