@@ -10,6 +10,7 @@ import { ServiceError } from '../../domain/text/errors.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { createApplication } from '../create-application.ts';
 import { recoverTransactions, type RecoveryOrder } from '../recovery/recover.ts';
+import { removeOverdueCopies } from '../update/kept-data.ts';
 
 const settings: ServiceSettings = {
   ...defaultSettings,
@@ -209,6 +210,48 @@ describe('an update that copies data', () => {
         transactions: [{ result: 'undone', reason: 'the update had been interrupted' }],
       });
     });
+
+    test.each([0, 3_600_000])(
+      'needs its copy, which is to be kept for %d ms, also after a prune',
+      async (dataKeepMs) => {
+        const scene = await interrupt(starts('web'), { dataKeepMs });
+        for (const role of ['save', 'restore']) scene.sandbox.control.removeContainer(`web.upkeep-${role}`);
+        const application = createApplication(scene.startProcess().outside, settings);
+        expect(await application.keptCopies()).toMatchObject([{ container: 'web', isNeeded: true }]);
+        await expect(application.removeKeptCopies(['web'])).rejects.toMatchObject({
+          message: 'Cannot remove the copy of "web": its update has not ended',
+        });
+        await recover(scene);
+        expect(worldOf(scene)).toEqual({ names: ['web'], running: ['web'], volumes: { kept: 'of v1' } });
+      },
+    );
+
+    test('needs its copy even when its time is over', async () => {
+      const scene = await interrupt(starts('web'), { dataKeepMs: 60_000 });
+      for (const role of ['save', 'restore']) scene.sandbox.control.removeContainer(`web.upkeep-${role}`);
+      await scene.clock.run(() => scene.clock.sleep(600_000));
+      const { outside } = scene.startProcess();
+      await scene.clock.run(() => removeOverdueCopies(outside, settings));
+      await recover(scene);
+      expect(worldOf(scene)).toEqual({ names: ['web'], running: ['web'], volumes: { kept: 'of v1' } });
+    });
+  });
+
+  test('whose end could not remove its copy leaves it to a person, who finds and removes it', async () => {
+    const scene = await setScene({ marksVolumes: 'v2' });
+    const refused: PlannedFault = {
+      at: ({ kind, target }) => kind === 'removeVolume' && target.startsWith('upkeep-data-web-'),
+      fault: { kind: 'refuse', status: 409, message: 'the volume is in use' },
+      every: true,
+    };
+    expect(await update(scene, {}, [refused])).toMatchObject({ outcome: 'updated' });
+    const application = createApplication(scene.startProcess().outside, settings);
+    const copies = await application.keptCopies();
+    expect(copies.map(({ container, keptUntilMs, isNeeded }) => [container, keptUntilMs, isNeeded])).toEqual([
+      ['web', undefined, undefined],
+    ]);
+    expect(await application.removeKeptCopies(['web'])).toHaveLength(1);
+    expect(Object.keys(worldOf(scene).volumes)).toEqual(['kept']);
   });
 
   test('does not begin without an image for its helpers, or above its limits', async () => {

@@ -43,14 +43,25 @@ export async function listCopies(
   { engine }: Pick<ReadOnlyOutside, 'engine'>,
   signal?: AbortSignal,
 ): Promise<readonly KeptCopy[]> {
-  const copies = await readCopies({ engine }, signal);
-  if (copies.every(isKept)) return copies;
+  return withNeed({ engine }, await readCopies({ engine }, signal), signal);
+}
+
+/**
+ * Tells which copies belong to an update that has not ended. While there is a container of one, all copies of that
+ * container count: its mark may be gone, and nothing else shows which update it is of.
+ */
+async function withNeed(
+  { engine }: Pick<ReadOnlyOutside, 'engine'>,
+  copies: readonly KeptCopy[],
+  signal: AbortSignal | undefined,
+): Promise<readonly KeptCopy[]> {
+  if (copies.length === 0) return copies;
   const [images, containers] = await Promise.all([engine.listImages(signal), engine.listContainers({}, signal)]);
   const marks = [...transactionMarksOf(images), ...helperMarksOf(images)];
   const inUpdate = new Set(containers.flatMap(({ name }) => parseTransactionName(name)?.name ?? []));
   return copies.map((copy): KeptCopy => {
     const isOpen = inUpdate.has(copy.container) || marks.some((mark) => isMarkOf(mark, copy.transaction));
-    return isOpen && !isKept(copy) ? { ...copy, isNeeded: true } : copy;
+    return isOpen ? { ...copy, isNeeded: true } : copy;
   });
 }
 
@@ -147,8 +158,8 @@ async function mayHaveCopies(
 }
 
 /**
- * Removes the copies whose time is over. A failed removal is repeated by the next run. An engine that denies the list is
- * worth a warning only if something shows that there may be copies.
+ * Removes the copies whose time is over, unless an unfinished update may still restore them. A failed removal is repeated
+ * by the next run. An engine that denies the list is worth a warning only if something shows that there may be copies.
  */
 export async function removeOverdueCopies(
   { engine, log }: Outside,
@@ -159,8 +170,9 @@ export async function removeOverdueCopies(
     const copies = await readKeptCopies({ engine }, signal);
     if (copies.length === 0) return;
     const { nowMs } = await engine.info(signal);
-    for (const { container, volume, keptUntilMs } of copies) {
-      if (keptUntilMs > nowMs || signal?.aborted) continue;
+    const overdue = copies.filter(({ keptUntilMs }) => keptUntilMs <= nowMs);
+    for (const { container, volume, isNeeded } of await withNeed({ engine }, overdue, signal)) {
+      if (isNeeded || signal?.aborted) continue;
       const outcome = await engine.removeVolume(volume);
       if (isFailure(outcome))
         log.warn('A kept copy of data cannot be removed', { container, volume, error: outcome.message });
