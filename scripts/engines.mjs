@@ -17,7 +17,6 @@ const files = [
   'test/integration/update.test.ts',
   'test/integration/fidelity/fidelity.test.ts',
   'test/integration/data.test.ts',
-  'test/integration/data-ends.test.ts',
   'test/integration/engine/docker-engine.test.ts',
   'test/integration/engine/remote.test.ts',
   'test/integration/registries/hostile-indexes.test.ts',

@@ -90,6 +90,21 @@ describe('an update that copies data', () => {
     expect(copies).toContainEqual(['app', 1_000_000, true]);
   });
 
+  test('keeps the copy when someone has removed the old container of a version that fails', async () => {
+    const scene = await setScene(bad);
+    const removed = atStart(() => scene.sandbox.control.removeContainer('web.upkeep-old-a-d'));
+    const outcome = await update(scene, {}, [removed]);
+    expect(outcome?.outcome).toBe('failed');
+    expect(outcome?.reason).toMatch(/so the new version stays; the copy of its data stays too: upkeep data list$/);
+    const { names, volumes } = worldOf(scene);
+    expect([names, Object.values(volumes)]).toEqual([['web'], ['of v1 v2 v2', '["of v1"]']]);
+    const { outside } = scene.startProcess();
+    const application = createApplication(outside, settings);
+    expect(await application.keptCopies()).toMatchObject([{ container: 'web', bytes: 1_000_000 }]);
+    await application.removeKeptCopies(['web']);
+    expect(Object.keys(worldOf(scene).volumes)).toEqual(['kept']);
+  });
+
   test('goes back on a disk that the new version has filled', async () => {
     const scene = await setScene(bad);
     const full = atStart(() => scene.sandbox.control.fillDisk());

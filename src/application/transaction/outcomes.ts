@@ -86,7 +86,8 @@ export function outcomeOf(member: PreparedMember, { result, index, transaction, 
   if (result.result === 'left') return { ...base, outcome: 'deferred', reason: leftToNextStart };
   const isGone = facts !== undefined && facts.new === undefined && !facts.autoRemoves;
   const hasNoWayBack = facts?.old === undefined && facts?.new?.place === 'name';
-  const stays = 'the old container was removed meanwhile, so the new version stays';
+  const staysCopy = data?.isRestored === false ? '; the copy of its data stays too: upkeep data list' : '';
+  const stays = `the old container was removed meanwhile, so the new version stays${staysCopy}`;
   if (result.result === 'committed' && result.failedImages.size > 0 && hasNoWayBack) return failed(stays);
   if (result.result === 'committed' && !isGone) {
     const outcome: OutcomeKind = member.planned.cause === 'stale' ? 'updated' : 'restarted';

@@ -383,10 +383,15 @@ export function clearData(facts: TransactionFacts, phase: 'committing' | 'rollin
   return memory.givenUp.has(stepKey(step)) ? undefined : stepOf(phase, step);
 }
 
-/** After a rollback on request without the data, the copy is all that is left of them. */
+/**
+ * After a rollback on request without the data, the copy is all that is left of them. So it is after a failed version
+ * that stays, because someone has removed its old container.
+ */
 function keepsCopy({ members, data, memory }: TransactionFacts, phase: 'committing' | 'rolling back'): boolean {
   const { choice } = memory.data;
   if (choice === 'without-data') return true;
+  const stays = ({ old, new: successor }: MemberFacts) => old === undefined && successor !== undefined;
+  if (phase === 'rolling back' && members.some(stays) && !isRestored({ data })) return true;
   const isKept = members.some((member) => (member.data?.keepMs ?? 0) > 0);
   return isKept && (phase === 'committing' || (memory.reopens && data?.restore === undefined));
 }
