@@ -4,6 +4,7 @@ import { catalogue } from '../lab/registry/catalogue.ts';
 import type { Inspected } from '../lab/engine/engine-client.ts';
 import { httpRequest } from '../lab/http.ts';
 import { pushImage } from '../lab/registry/push.ts';
+import { dataApp, describeData } from '../support/scene/data-app.ts';
 import { isSampled } from '../support/sampled.ts';
 import { describeImage } from './rig/describe-image.ts';
 import { openImageScene, type ImageScene } from './rig/scene.ts';
@@ -106,7 +107,10 @@ describeImage('the image', (lab) => {
   const askForUpdate = async () => {
     const headers = { authorization: 'Bearer lab-token' };
     const { body } = await httpRequest({ method: 'POST', url: 'http://127.0.0.1:18080/v1/update', headers });
-    return JSON.parse(body.toString()) as { readonly summary: { readonly updated: number; readonly failed: number } };
+    return JSON.parse(body.toString()) as {
+      readonly summary: { readonly updated: number; readonly failed: number };
+      readonly containers: readonly object[];
+    };
   };
 
   async function startWeb(): Promise<string> {
@@ -149,6 +153,31 @@ describeImage('the image', (lab) => {
     expect((await askForUpdate()).summary).toMatchObject({ updated: 1, failed: 0 });
     await scene.docker('stop', 'upkeep');
     expect((await engine.inspect('upkeep'))?.State.ExitCode).toBe(0);
+  });
+
+  test('is its own helper: copies the data of a container, and puts them back after a failed version', async () => {
+    const image = `${lab.registry.host}/image/db:latest`;
+    await pushImage(lab.registry, 'image/db', 'latest', dataApp['small-v1']);
+    const volumes = ['--volume', 'kept:/data', '--volume', 'outside:/outside'];
+    const ofWeb = ['--name', 'web', '--restart', 'always', '--label', 'upkeep.data=/data', ...volumes];
+    await scene.docker('run', '--detach', '--pull', 'always', ...ofWeb, image);
+    const web = async () => (await engine.inspect('web'))!;
+    const tokens = async () => scene.docker('exec', 'web', 'cat', '/data/tokens');
+    await vi.waitFor(async () => expect(await tokens()).not.toBe(''), { timeout: 30_000, interval: 200 });
+    const before = describeData(await web());
+    await startUpkeep('upkeep', ...api);
+    await engine.waitFor('upkeep', ({ State }) => State.Health?.Status === 'healthy', 30_000);
+    await pushImage(lab.registry, 'image/db', 'latest', dataApp['small-bad']);
+    const { containers } = await askForUpdate();
+    const told = { name: 'web', outcome: 'rolled_back', data: expect.objectContaining({ restored: true }) };
+    expect(containers, JSON.stringify(containers)).toContainEqual(expect.objectContaining(told));
+    const after = await web();
+    expect([after.Config.Labels['org.opencontainers.image.version'], after.State.Running]).toEqual(['small-v1', true]);
+    expect(describeData(after)).toBe(before);
+    expect(await scene.docker('ps', '--all', '--format', '{{.Names}}')).toMatch(/^(?:upkeep\nweb|web\nupkeep)$/);
+    expect(await scene.docker('volume', 'ls', '--quiet', '--filter', 'label=upkeep.data.of')).toBe('');
+    await scene.docker('rm', '--force', 'web');
+    await scene.docker('volume', 'rm', 'kept', 'outside');
   });
 
   const kept = ({ Config, HostConfig, Mounts }: Inspected) => ({

@@ -201,6 +201,15 @@ const programs: Readonly<Record<DataHelperRole | 'shared', string>> = {
 id=$1
 shift
 say() { echo "$*" >&2; }
+# The shell of a busybox may prefer its own programs to those of PATH.
+path_of() { IFS=:; for folder in $PATH; do [ ! -x "$folder/$1" ] || { echo "$folder/$1"; return; }; done; echo "$1"; }
+cp=$(path_of cp) du=$(path_of du) find=$(path_of find) head=$(path_of head) stat=$(path_of stat) sync=$(path_of sync)
+cp() { "$cp" "$@"; }
+du() { "$du" "$@"; }
+find() { "$find" "$@"; }
+head() { "$head" "$@"; }
+stat() { "$stat" "$@"; }
+sync() { "$sync" "$@"; }
 is_proven() { [ -f "$1" ] && [ ! -L "$1" ] && [ "$(head -c 1000 "$1")" = "$id" ]; }
 prove() { rm -rf "$1" && printf %s "$id" >"$1" && sync -f "$1"; }
 tell_size() {
@@ -220,7 +229,7 @@ placed() {
   measure: `
 # Files that end while they are measured are no fault.
 tally() {
-  LC_ALL=C du -sx "$@" 2>/reserve/.err && return
+  LC_ALL=C "$du" -sx "$@" 2>/reserve/.err && return
   while read -r line; do
     case "$line" in *': No such file or directory') ;; *) say "$line"; return 1 ;; esac
   done </reserve/.err
