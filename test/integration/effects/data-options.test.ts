@@ -309,7 +309,13 @@ describeInLab('options and labels of the data of a container', (lab) => {
       expect((await scene.inspect(parked)).State.Running).toBe(false);
       rmSync(join(srv, 'apps/tenant/data'));
       renameSync(join(srv, 'apps/tenant/away'), join(srv, 'apps/tenant/data'));
-      const recovered = await runUpkeep(['recover', 'web'], { socket: engine.socket });
+      const recover = (...args: readonly string[]) => runUpkeep(['recover', 'web', ...args], { socket: engine.socket });
+      const refused = await recover();
+      expect([refused.code, refused.stderr + refused.stdout]).toEqual([
+        1,
+        expect.stringContaining('--data-folders does not allow the folder'),
+      ]);
+      const recovered = await recover('--data-folders', join(srv, 'apps'));
       expect(recovered.code, recovered.stdout + recovered.stderr).toBe(0);
       expect(await scene.inspect('web')).toMatchObject({ Id: before.Id, State: { Running: true } });
     });
