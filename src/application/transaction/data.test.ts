@@ -105,6 +105,26 @@ describe('an update that copies data', () => {
     expect(Object.keys(worldOf(scene).volumes)).toEqual(['kept']);
   });
 
+  test('removes its volumes again when a power cut has brought them back without their labels', async () => {
+    const scene = await setScene({ marksVolumes: 'v2' });
+    const { sandbox } = scene;
+    const made = new Set<string>();
+    const isMark = ({ kind, target }: SandboxCall) => kind === 'removeImage' && /^upkeep-open:(?!helper)/.test(target);
+    const note = sandbox.connect({ faults: [{ at: isMark, fault: { kind: 'crash', when: 'before' } }] });
+    const { outside } = scene.startProcess(note);
+    const createVolume: Outside['engine']['createVolume'] = (name, labels) => {
+      made.add(name);
+      return outside.engine.createVolume(name, labels);
+    };
+    const application = createApplication({ ...outside, engine: { ...outside.engine, createVolume } }, settings);
+    const request = { trigger: 'command', images: [], containers: [] } as const;
+    await scene.clock.run(() => application.update(request).catch(() => undefined));
+    for (const name of made) await sandbox.engine.createVolume(name, {});
+    expect([made.size, Object.keys(worldOf(scene).volumes)]).toEqual([2, ['kept', ...made]]);
+    await recover(scene);
+    expect(worldOf(scene)).toEqual({ names: ['web'], running: ['web'], volumes: { kept: 'of v1 v2' } });
+  });
+
   test('goes back on a disk that the new version has filled', async () => {
     const scene = await setScene(bad);
     const full = atStart(() => scene.sandbox.control.fillDisk());

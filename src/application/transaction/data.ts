@@ -413,9 +413,8 @@ export async function clearData(
     transaction.dataHelpers.delete(id);
   }
   const { copy, reserve } = dataVolumeNames({ leader: data.leader, transaction: transaction.id });
-  const names = new Set(keepsCopy ? [reserve] : [reserve, copy]);
-  const volumes = await engine.listVolumes(`${dataOfLabel}=${transaction.id}`);
-  for (const { name } of volumes.filter((volume) => names.has(volume.name))) {
+  // By name, not by label: a power cut may bring back a removed volume without its labels.
+  for (const name of keepsCopy ? [reserve] : [reserve, copy]) {
     const removed = await engine.removeVolume(name);
     if (isFailure(removed)) return removed;
   }
