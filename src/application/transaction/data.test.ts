@@ -105,6 +105,27 @@ describe('an update that copies data', () => {
     expect(Object.keys(worldOf(scene).volumes)).toEqual(['kept']);
   });
 
+  test('of a group that fails and whose old containers someone then removes stays as a copy, as the result says', async () => {
+    const scene = await setScene(bad);
+    const HostConfig = { NetworkMode: 'container:web', Binds: ['kept:/data'] };
+    scene.sandbox.control.runContainer('app', { Image: image, HostConfig });
+    const removeOlds = () => {
+      for (const { name } of Object.values(scene.sandbox.control.snapshot().containers))
+        if (/^(?:web|app)\.upkeep-old-/.test(name)) scene.sandbox.control.removeContainer(name);
+    };
+    // The log of a failed version is read before anything is undone.
+    const { engine } = scene.sandbox;
+    const containerLogs: typeof engine.containerLogs = async (id, ...rest) => {
+      const log = await engine.containerLogs(id, ...rest);
+      if ((await engine.inspectContainer(id))?.name === 'web') removeOlds();
+      return log;
+    };
+    const outcome = await update(scene, {}, [], { containerLogs });
+    const hasCopy = Object.keys(worldOf(scene).volumes).some((name) => name.startsWith('upkeep-data-'));
+    expect([outcome?.outcome, hasCopy]).toEqual(['failed', true]);
+    expect(outcome?.reason).toMatch(/so the new version stays; the copy of its data stays too: upkeep data list$/);
+  });
+
   test('removes its volumes again when a power cut has brought them back without their labels', async () => {
     const scene = await setScene({ marksVolumes: 'v2' });
     const { sandbox } = scene;

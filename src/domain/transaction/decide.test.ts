@@ -605,6 +605,7 @@ function recovering(): ExecutionMemory {
     stopsInDoubt: 'any',
     stopTimedOut: new Set(),
     pruned: new Set(),
+    failedImages: new Map(),
     givenUp: new Set(),
     data: beginMemory('update').data,
   };

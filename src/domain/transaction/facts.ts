@@ -198,6 +198,8 @@ export type ExecutionMemory = {
   readonly pruned: ReadonlySet<string>;
   /** `stepKey`s of steps that failed too often to be tried again now. */
   readonly givenUp: ReadonlySet<string>;
+  /** Ids of images that failed by their own fault, by the id of the old container. */
+  readonly failedImages: ReadonlyMap<string, string>;
   readonly data: DataMemory;
 };
 

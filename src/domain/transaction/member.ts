@@ -391,7 +391,9 @@ function keepsCopy({ members, data, memory }: TransactionFacts, phase: 'committi
   const { choice } = memory.data;
   if (choice === 'without-data') return true;
   const stays = ({ old, new: successor }: MemberFacts) => old === undefined && successor !== undefined;
-  if (phase === 'rolling back' && members.some(stays) && !isRestored({ data })) return true;
+  // In a group, the removal of the first old container commits what has failed.
+  const hasFailed = phase === 'rolling back' || memory.failedImages.size > 0;
+  if (hasFailed && members.some(stays) && !isRestored({ data })) return true;
   const isKept = members.some((member) => (member.data?.keepMs ?? 0) > 0);
   return isKept && (phase === 'committing' || (memory.reopens && data?.restore === undefined));
 }

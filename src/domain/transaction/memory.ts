@@ -48,8 +48,6 @@ export type TransactionMemory = ExecutionMemory & {
   /** The engine's timestamps: the last end of each old container, and the start of each successor. */
   readonly endedAt: ReadonlyMap<string, string>;
   readonly startedAt: ReadonlyMap<string, string>;
-  /** Ids of images that failed by their own fault. */
-  readonly failedImages: ReadonlyMap<string, string>;
   /** Failures without consequences. */
   readonly warnings: ReadonlyMap<string, string>;
 };
