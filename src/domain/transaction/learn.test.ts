@@ -115,6 +115,17 @@ test('any lost answer ends the calm of all successors, because the engine may ha
   expect(unsure.memory.withoutOutsideChange).toEqual(new Set());
 });
 
+test('after a lost answer the data are cleared again, because a power cut may bring removed volumes back', () => {
+  const clear: Step = { kind: 'clearData', keepsCopy: false, isCommitted: true };
+  const { memory } = learned(clear, { kind: 'done' }, 'committing');
+  expect(memory.data.isCleared).toBe(true);
+  const after = (outcome: StepOutcome) =>
+    learn(memory, decision({ kind: 'unmark', oldId: 'old' }, 'committing'), outcome, factsFor(memory)).memory.data;
+  expect(after({ kind: 'done' }).isCleared).toBe(true);
+  expect(after({ kind: 'refused', status: 409, message: '' }).isCleared).toBe(true);
+  expect(after({ kind: 'unknown', message: '' }).isCleared).toBe(false);
+});
+
 test('the log of a successor that cannot be started is asked for, and a step that may succeed later is paced', () => {
   expect(learned({ kind: 'start', id: 'new' }, { kind: 'refused', status: 500, message: '' }).logOf).toBe('new');
   const paced = learned({ kind: 'remove', id: 'old' }, { kind: 'refused', status: 500, message: '' }, 'committing');

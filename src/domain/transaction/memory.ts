@@ -244,9 +244,12 @@ function noteData(
   }
 }
 
+/** After a call without an answer, the engine may be back from a power cut, with volumes that were removed before it. */
 function noteEffect(before: TransactionMemory, step: Step, outcome: StepOutcome): TransactionMemory {
   const memory: TransactionMemory =
-    outcome.kind === 'unknown' ? { ...before, withoutOutsideChange: new Set() } : before;
+    outcome.kind === 'unknown'
+      ? { ...before, withoutOutsideChange: new Set(), data: { ...before.data, isCleared: false } }
+      : before;
   const { parked, stopsInDoubt, withoutOutsideChange } = memory;
   const isDone = outcome.kind === 'done' || outcome.kind === 'noop';
   const mayBeDone = outcome.kind !== 'refused';
