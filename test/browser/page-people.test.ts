@@ -7,7 +7,14 @@ import { createOidcSignIns } from '../../src/interfaces/http/routes/oidc.ts';
 import { createIssuer } from '../../src/adapters/oidc/issuer.ts';
 import { createSystemClock } from '../../src/adapters/process/clock.ts';
 import { apiToken } from '../support/http/http-scene.ts';
-import { type OidcIssuer, type Product, products, settingsOfClient, startIssuer } from '../support/http/oidc-issuer.ts';
+import {
+  type OidcIssuer,
+  portOfRedirects,
+  type Product,
+  products,
+  settingsOfClient,
+  startIssuer,
+} from '../support/http/oidc-issuer.ts';
 import { describeInBrowser, watchPage } from './browser.ts';
 import { home } from './home.ts';
 import { row, signIn, type Stage, startStage } from './stage.ts';
@@ -24,7 +31,7 @@ async function startPeople(product: Product): Promise<{
   readonly close: () => Promise<void>;
 }> {
   const folder = mkdtempSync(join(tmpdir(), 'cf-people-'));
-  const port = 41_000 + Math.floor(Math.random() * 2000);
+  const port = portOfRedirects();
   const path = join(folder, 'tokens');
   const lines = [
     `all: ${apiToken}`,

@@ -13,6 +13,7 @@ import { apiToken, ask, type HttpScene, type Reply, type SceneOptions, startHttp
 import {
   type OidcIssuer,
   type Product,
+  portOfRedirects,
   products,
   settingsOfClient,
   startIssuer,
@@ -63,7 +64,7 @@ function openBrowser(): Browser {
 let issuer: OidcIssuer;
 let scene: HttpScene;
 const issuers = new Map<Product, OidcIssuer>();
-const port = 20_000 + Math.floor(Math.random() * 20_000);
+const port = portOfRedirects();
 
 beforeAll(async () => {
   for (const product of Object.values(products))

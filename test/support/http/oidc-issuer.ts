@@ -111,6 +111,9 @@ export function settingsOfClient({ url }: Pick<OidcIssuer, 'url'>, { groupsClaim
 
 const scopes = ['openid', 'profile', 'email', 'groups'];
 
+/** A port for redirect URLs, below those that Linux gives to outgoing connections: one of these could hold it at any time. */
+export const portOfRedirects = (): number => 20_000 + Math.floor(Math.random() * 12_000);
+
 /** oidc-provider as a product configures it, with a form that asks for a name only. */
 export async function startIssuer({ product, redirectUrls, port = 0 }: IssuerOptions): Promise<OidcIssuer> {
   const server = createServer();
