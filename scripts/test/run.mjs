@@ -5,7 +5,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { enterLab } from '../../test/lab/enter.mjs';
 import { prepare } from './prepare.mjs';
@@ -34,6 +34,8 @@ mkdirSync(reports, { recursive: true });
 const seed = seedOfThisPush(root);
 process.env.TEST_DRAW = all ? 'all' : seed;
 const total = { passed: 0, failed: 0, skipped: 0 };
+/** A line for each failed test or file. They are told once more at the end, because a log may be cut in its middle. */
+const failures = [];
 const queue = chooseSuites({ names, isCi, all, seed });
 const times = readTimes(timesFile);
 announce();
@@ -84,6 +86,7 @@ if (total.passed + total.failed === 0) {
   console.log('FAIL no test was run');
   total.failed = 1;
 }
+for (const failure of failures) console.log(`FAIL ${failure}`);
 console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 process.exitCode = total.failed > 0 ? 1 : 0;
 
@@ -164,7 +167,8 @@ async function runVitest({ name, project = name, lab, files = [], shard }) {
     ...files,
   ];
   const { code, output } = await run(command, { name, inLab: lab && !noLab });
-  const counts = readReport(report);
+  const { failures: ofSuite, ...counts } = readReport(report);
+  failures.push(...ofSuite.map((failure) => `${name}: ${failure}`));
   // A suite with a failed exit code counts as failed even without a failed test, and so does one without tests.
   const broken = code !== 0 || counts.passed + counts.skipped === 0;
   return { ...counts, failed: Math.max(counts.failed, broken ? 1 : 0), output };
@@ -179,13 +183,24 @@ async function otherNode(name) {
 }
 
 function readReport(file) {
-  if (!existsSync(file)) return { passed: 0, failed: 0, skipped: 0 };
+  if (!existsSync(file)) return { passed: 0, failed: 0, skipped: 0, failures: [] };
   const report = JSON.parse(readFileSync(file, 'utf8'));
+  const failures = [];
+  for (const { name, status, message, assertionResults } of report.testResults) {
+    const failed = assertionResults.filter((test) => test.status === 'failed');
+    for (const { fullName, failureMessages } of failed) failures.push(`${fullName}: ${firstLine(failureMessages[0])}`);
+    if (status === 'failed' && failed.length === 0) failures.push(`${relative(root, name)}: ${firstLine(message)}`);
+  }
   return {
     passed: report.numPassedTests,
     failed: report.numFailedTests,
     skipped: report.numPendingTests + report.numTodoTests,
+    failures,
   };
+}
+
+function firstLine(text = '') {
+  return text.split('\n', 1)[0];
 }
 
 /** Resolves to the exit code and the whole output. */
