@@ -3,7 +3,8 @@ import { HttpError, jsonType } from '../replies/errors.ts';
 import { defineRoute, type RouteReply, type Route, type RouteRequest } from '../service/route.ts';
 import { array, booleanField, integer, map, object, text } from '../replies/schemas.ts';
 import { startDeadline } from '../requests/selection.ts';
-import { knownInventory, type UpdateRuns } from './update.ts';
+import { knownInventory } from './containers.ts';
+import type { UpdateRuns } from './update.ts';
 import type { HttpParts, Service } from '../service/parts.ts';
 
 /** Answers for widgets and cards of What's Up Docker and Cup, so that they go on working. */

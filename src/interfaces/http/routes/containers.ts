@@ -32,11 +32,13 @@ import {
   isOfImage,
   isOnOneOf,
 } from '../requests/selection.ts';
-import { createCachedList } from './update.ts';
 import type { EventStreams } from '../events/event-streams.ts';
-import type { HttpParts } from '../service/parts.ts';
-import { defineRoute, type Route } from '../service/route.ts';
-import type { TrackedImage } from '../../../domain/inventory.ts';
+import type { HttpParts, Service } from '../service/parts.ts';
+import { defineRoute, type Route, type RouteReply } from '../service/route.ts';
+import type { Inventory, TrackedImage } from '../../../domain/inventory.ts';
+import type { Clock } from '../../../domain/outside/outside.ts';
+import { HttpError, jsonType } from '../replies/errors.ts';
+import { replyFields } from '../../json/timestamps.ts';
 import { text as textParameter } from '../requests/request.ts';
 
 /** `GET /v1/containers` and `GET /v1/containers/details`: the watched containers, from memory. */
@@ -265,4 +267,71 @@ function imageIdMeant(text: string, images: readonly TrackedImage[]): string | u
   const ids = [...new Set(images.map(({ imageId }) => imageId))];
   const meant = ids.filter((id) => id.replace(/^sha256:/, '').startsWith(wanted));
   return ids.find((id) => id === text) ?? (meant.length === 1 ? meant[0] : undefined);
+}
+
+type ListOf<Item> = {
+  /** Field name of the list in the reply. */
+  readonly name: string;
+  readonly items: (view: Inventory) => readonly Item[];
+  readonly entry: (item: Item) => object;
+  /** Further fields, if there are any. */
+  readonly extraFields?: (view: Inventory) => object;
+};
+
+/**
+ * Replies with the entries that pass the filter, without a filter with all. Throws 503 before the first listing, and
+ * 500 while the inventory may be outdated.
+ */
+type CachedList<Item> = (reply: RouteReply, service: Listed, keep?: (item: Item) => boolean) => RouteReply;
+
+type Listed = Pick<Service, 'inventory' | 'inventoryFailure'>;
+
+/**
+ * The whole list of `whole` is serialised once for each change of the inventory, and the reply made once a second. Any
+ * other request for it without a filter only costs a copy.
+ */
+function createCachedList<Item>(
+  { name, items, entry, extraFields = () => ({}) }: ListOf<Item>,
+  whole: Listed,
+  clock: Clock,
+): CachedList<Item> {
+  let revision = -1;
+  let entries = '';
+  let madeInSecond = -1;
+  let body = Buffer.alloc(0);
+
+  const write = (view: Inventory, chosen: readonly Item[]): string => {
+    const fields = JSON.stringify(extraFields(view)).slice(1, -1);
+    const more = fields === '' ? '' : `,${fields}`;
+    return `{"${name}":${JSON.stringify(chosen.map(entry))},"count":${chosen.length}${more}`;
+  };
+  const finish = (text: string): string => `${text},${JSON.stringify(replyFields(clock.nowMs())).slice(1)}`;
+
+  const all = (): Buffer => {
+    const view = knownInventory(whole);
+    const second = Math.floor(clock.nowMs() / 1000);
+    if (view.revision === revision && second === madeInSecond) return body;
+    if (view.revision !== revision) entries = write(view, items(view));
+    revision = view.revision;
+    madeInSecond = second;
+    body = Buffer.from(finish(entries));
+    return body;
+  };
+  return (reply, service, keep) => {
+    const isWhole = keep === undefined && service === whole;
+    const some = (view: Inventory) => finish(write(view, keep === undefined ? items(view) : items(view).filter(keep)));
+    return reply.header('Content-Type', jsonType).send(isWhole ? all() : some(knownInventory(service)));
+  };
+}
+
+/** Throws 503 before the first listing, and 500 while the inventory may be outdated. */
+export function knownInventory({
+  inventory,
+  inventoryFailure,
+}: Pick<Service, 'inventory' | 'inventoryFailure'>): Inventory {
+  const view = inventory();
+  if (!view.known) throw new HttpError(503, 'the container engine has not been listed yet', { 'Retry-After': '5' });
+  const failure = inventoryFailure();
+  if (failure !== undefined) throw failure;
+  return view;
 }

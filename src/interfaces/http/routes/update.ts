@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { ServiceError, isBusy } from '../../../domain/text/errors.ts';
 import { planEntries, enginesField as enginesEntry, outcomeEntry } from '../../json/entries.ts';
-import { HttpError, jsonType } from '../replies/errors.ts';
+import { HttpError } from '../replies/errors.ts';
 import { startDeadline, engineParameter, enginesIn, selectionParameters, timeoutUpTo } from '../requests/selection.ts';
 import type { Service, HttpParts } from '../service/parts.ts';
 import { flag, toggle, unlisted, required, text, word } from '../requests/request.ts';
@@ -24,7 +24,6 @@ import {
   text as textField,
   booleanField,
 } from '../replies/schemas.ts';
-import type { Inventory } from '../../../domain/inventory.ts';
 
 /** `POST /v1/update`. With the option for old clients, `GET` acts the same. */
 export function updateRoute({ settings, clock }: HttpParts, runs: UpdateRuns): Route {
@@ -346,6 +345,7 @@ const resultOrPlanSchema = stamped(
     plan: array(plannedSchema),
   },
 );
+
 /** The reply after the end of an update or a rollback. */
 function resultOf(session: Session) {
   return {
@@ -355,71 +355,4 @@ function resultOf(session: Session) {
     containers: session.containers.map(outcomeEntry),
     ...enginesEntry(session),
   };
-}
-
-type ListOf<Item> = {
-  /** Field name of the list in the reply. */
-  readonly name: string;
-  readonly items: (view: Inventory) => readonly Item[];
-  readonly entry: (item: Item) => object;
-  /** Further fields, if there are any. */
-  readonly extraFields?: (view: Inventory) => object;
-};
-
-/**
- * Replies with the entries that pass the filter, without a filter with all. Throws 503 before the first listing, and
- * 500 while the inventory may be outdated.
- */
-type CachedList<Item> = (reply: RouteReply, service: Listed, keep?: (item: Item) => boolean) => RouteReply;
-
-type Listed = Pick<Service, 'inventory' | 'inventoryFailure'>;
-
-/**
- * The whole list of `whole` is serialised once for each change of the inventory, and the reply made once a second. Any
- * other request for it without a filter only costs a copy.
- */
-export function createCachedList<Item>(
-  { name, items, entry, extraFields = () => ({}) }: ListOf<Item>,
-  whole: Listed,
-  clock: Clock,
-): CachedList<Item> {
-  let revision = -1;
-  let entries = '';
-  let madeInSecond = -1;
-  let body = Buffer.alloc(0);
-
-  const write = (view: Inventory, chosen: readonly Item[]): string => {
-    const fields = JSON.stringify(extraFields(view)).slice(1, -1);
-    const more = fields === '' ? '' : `,${fields}`;
-    return `{"${name}":${JSON.stringify(chosen.map(entry))},"count":${chosen.length}${more}`;
-  };
-  const finish = (text: string): string => `${text},${JSON.stringify(replyFields(clock.nowMs())).slice(1)}`;
-
-  const all = (): Buffer => {
-    const view = knownInventory(whole);
-    const second = Math.floor(clock.nowMs() / 1000);
-    if (view.revision === revision && second === madeInSecond) return body;
-    if (view.revision !== revision) entries = write(view, items(view));
-    revision = view.revision;
-    madeInSecond = second;
-    body = Buffer.from(finish(entries));
-    return body;
-  };
-  return (reply, service, keep) => {
-    const isWhole = keep === undefined && service === whole;
-    const some = (view: Inventory) => finish(write(view, keep === undefined ? items(view) : items(view).filter(keep)));
-    return reply.header('Content-Type', jsonType).send(isWhole ? all() : some(knownInventory(service)));
-  };
-}
-
-/** Throws 503 before the first listing, and 500 while the inventory may be outdated. */
-export function knownInventory({
-  inventory,
-  inventoryFailure,
-}: Pick<Service, 'inventory' | 'inventoryFailure'>): Inventory {
-  const view = inventory();
-  if (!view.known) throw new HttpError(503, 'the container engine has not been listed yet', { 'Retry-After': '5' });
-  const failure = inventoryFailure();
-  if (failure !== undefined) throw failure;
-  return view;
 }
