@@ -1,7 +1,7 @@
 import type { ContainerCommand } from './outside/engine.ts';
 import { describe, expect, test } from 'vitest';
 import { inspectedContainer } from '../../test/support/scene/builders.ts';
-import { hookCommand, judgeHook, outputLines } from './health.ts';
+import { hookCommand, judgeHook, outputLines } from './processes.ts';
 import { defaultSettings } from './settings/effective-settings.ts';
 
 const on = { ...defaultSettings, lifecycleHooks: true };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { inspectedContainer } from '../../test/support/scene/builders.ts';
 import type { Container } from './container/container.ts';
-import { addressIn, probeRoute } from './health.ts';
+import { addressIn, probeRoute } from './processes.ts';
 
 type ProbeOrigin = Parameters<typeof probeRoute>[1];
 

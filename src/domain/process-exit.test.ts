@@ -2,7 +2,7 @@ import type { EngineEvent } from './outside/engine.ts';
 import { describe, expect, test } from 'vitest';
 import { inspectedContainer, runningState } from '../../test/support/scene/builders.ts';
 import type { ContainerState } from './container/container.ts';
-import { exitOf } from './health.ts';
+import { exitOf } from './processes.ts';
 
 const happened = (action: string, attributes: Readonly<Record<string, string>> = {}, timeMs = 5000): EngineEvent => ({
   kind: 'container',

@@ -1,6 +1,13 @@
 import type { Container } from '../../domain/container/container.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
-import { hasOwnLimit, hookCommand, type HookResult, hookTitles, judgeHook, outputLines } from '../../domain/health.ts';
+import {
+  hasOwnLimit,
+  hookCommand,
+  type HookResult,
+  hookTitles,
+  judgeHook,
+  outputLines,
+} from '../../domain/processes.ts';
 import type { HookName } from '../../domain/settings/table/service-options.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';

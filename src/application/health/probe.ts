@@ -4,7 +4,7 @@ import { probeTitle, type HealthProbe } from '../../domain/settings/values/label
 import { hideSecrets } from '../../domain/text/hidden-secrets.ts';
 import type { Outside, ProbeResult } from '../../domain/outside/outside.ts';
 import { printable } from '../../domain/text/printable.ts';
-import { addressIn, probeRoute, type ProbeRoute } from '../../domain/health.ts';
+import { addressIn, probeRoute, type ProbeRoute } from '../../domain/processes.ts';
 
 /** Why a probe has failed this time, as a clause. Undefined: it has passed. */
 type ProbeFailure = string | undefined;

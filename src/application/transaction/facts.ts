@@ -9,7 +9,7 @@ import {
 } from '../../domain/transaction/facts.ts';
 import { isAlive, restartPolicyOf, type Container } from '../../domain/container/container.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
-import { hookCommand, exitOf, type ProcessExit } from '../../domain/health.ts';
+import { hookCommand, exitOf, type ProcessExit } from '../../domain/processes.ts';
 import { tryParseImageReference } from '../../domain/image/image-reference.ts';
 import { readJournal, transactionLabel, carriesJournal } from '../../domain/transaction/journal.ts';
 import type { HookName } from '../../domain/settings/table/service-options.ts';

@@ -1,6 +1,6 @@
 import type { EngineEvent } from '../../../src/domain/outside/engine.ts';
 import { describe, expect, test } from 'vitest';
-import { exitOf } from '../../../src/domain/health.ts';
+import { exitOf } from '../../../src/domain/processes.ts';
 import { create, eventually, inspect, listen, run, type GetFixture } from './fixture.ts';
 
 export function eventRows(fixture: GetFixture): void {
