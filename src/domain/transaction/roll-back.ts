@@ -34,6 +34,16 @@ import {
 import type { ExecutionMemory, MemberFacts, ContainerFacts, TransactionFacts } from './facts.ts';
 import { failedName, parseTransactionName } from './transaction-names.ts';
 
+/**
+ * The next step back. All members return together, and each step waits until those before it are done:
+ *
+ * 1. A kept container that a person wants back is marked and parked, as before the commit.
+ * 2. Each failed successor gives up the name and is stopped, dependents first. Its networks end with the stop.
+ * 3. The data are restored. No old container may start before that.
+ * 4. Each old container takes its name, starts if it ran, and gets its restart policy.
+ * 5. Moved tags move back. Replicas and the copies of data are removed.
+ * 6. The marks are removed, then the failed successors. One that cannot be removed gets a name that says so.
+ */
 export function rollBack(facts: TransactionFacts, all: readonly MemberFacts[]): Decision {
   const { members, memory, liveRestore, setsNoMarks } = facts;
   const present = members.filter((member) => member.old !== undefined);
