@@ -23,10 +23,12 @@ describeInBrowser('the page of a swarm', () => {
       UpdateConfig: { Parallelism: 1, Delay: 10 * minuteNs, FailureAction: 'pause', Order: 'stop-first' },
       TaskTemplate: { ContainerSpec: { Image: `shop/web:1@${digest}` } },
     });
-    await vi.waitFor(async () =>
-      expect((await sandbox.swarm.tasks([id])).filter(({ state }) => state === 'running')).toHaveLength(4),
-    );
-    await vi.waitFor(async () => expect((await ask('/v1/containers/details')).text).toContain(id), { timeout: 20_000 });
+    const inTime = { timeout: 20_000 };
+    await vi.waitFor(async () => {
+      const tasks = await sandbox.swarm.tasks([id]);
+      expect(tasks.filter(({ state }) => state === 'running')).toHaveLength(4);
+    }, inTime);
+    await vi.waitFor(async () => expect((await ask('/v1/containers/details')).text).toContain(id), inTime);
     publish('shop/web:1', '2');
     await ask('/v1/check', { method: 'POST' });
     page = await stage.open();

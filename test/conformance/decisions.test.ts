@@ -13,7 +13,7 @@ beforeEach(async () => {
   ask = await describedAsk(service);
   service.publish('web:1', 'one');
   await service.run('web', 'web:1');
-  await vi.waitFor(() => expect(service.application.inventory().containers).toHaveLength(1));
+  await vi.waitFor(() => expect(service.application.inventory().containers).toHaveLength(1), { timeout: 10_000 });
 });
 afterEach(() => service.stop());
 

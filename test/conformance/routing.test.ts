@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { endpointGroups } from '../../src/domain/settings/http-settings.ts';
 import { startHttp } from '../support/http/http-scene.ts';
 import { createScriptedService } from '../support/http/scripted-service.ts';
@@ -71,7 +71,7 @@ describe('methods', () => {
     expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(text).toContain('"api_version":"v1"');
     expect(text).toMatch(/\r\nX-RateLimit-Remaining: \d+\r\n/);
-    await vi.waitUntil(() => scene.lines.some(({ fields }) => fields['request_id'] === `c-${status}`));
+    await expect.poll(() => scene.lines.map(({ fields }) => fields['request_id'])).toContain(`c-${status}`);
   });
 
   test.each(all.filter(({ method, target }) => method === 'HEAD' && target !== '/v1/events'))(

@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { ask, type HttpScene, type SceneOptions, startHttp } from '../../support/http/http-scene.ts';
 import { startUpkeep } from '../../support/scene/run-upkeep.ts';
 import { createScriptedService } from '../../support/http/scripted-service.ts';
@@ -49,8 +49,8 @@ describe('open connections', () => {
     const first = await openMany(20, text);
     const later = await openMany(40, text);
     expect((await scene.ask('/livez')).status).toBe(200);
-    await vi.waitUntil(async () => (await held()) <= 20);
-    await vi.waitUntil(() => stillOpen(first) === 0);
+    await expect.poll(held).toBeLessThanOrEqual(20);
+    await expect.poll(() => stillOpen(first)).toBe(0);
     expect(stillOpen(later)).toBeGreaterThan(10);
     expect(stillOpen(later.slice(-10))).toBe(10);
   });
@@ -81,9 +81,9 @@ describe('open connections', () => {
     scripted.script.updateEnds = new Promise<void>((resolve) => (end = resolve));
     await start({ limits: { maxConnections: 5 } }, scripted);
     const updates = Array.from({ length: 5 }, () => scene.ask('/v1/update?container=web', { method: 'POST' }));
-    await vi.waitUntil(() => scripted.asked.length === 5);
+    await expect.poll(() => scripted.asked.length).toBe(5);
     const late = await open();
-    await vi.waitUntil(() => late.closed);
+    await expect.poll(() => late.closed).toBe(true);
     end();
     expect((await Promise.all(updates)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
     expect((await scene.ask('/livez')).status).toBe(200);
@@ -93,7 +93,7 @@ describe('open connections', () => {
     await start({ limits: { maxConnections: 8 } });
     const request = 'GET /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer events-token-for-tests\r\n\r\n';
     await openMany(6, request);
-    await vi.waitUntil(() => scene.http.streams.count() === 6);
+    await expect.poll(() => scene.http.streams.count()).toBe(6);
     expect((await scene.ask('/v1/events', { token: 'events-token-for-tests' })).status).toBe(503);
     expect((await scene.ask('/livez')).status).toBe(200);
     expect(scene.http.streams.count()).toBe(6);
@@ -145,7 +145,7 @@ describe('requests that are refused', () => {
     const socket = await open(
       `${'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(4)}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`,
     );
-    await vi.waitUntil(() => socket.closed);
+    await expect.poll(() => socket.closed).toBe(true);
     expect((await scene.ask('/livez')).status).toBe(429);
   });
 
@@ -154,7 +154,7 @@ describe('requests that are refused', () => {
     const socket = await open('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5));
     let text = '';
     socket.on('data', (chunk) => (text += chunk.toString()));
-    await vi.waitUntil(() => socket.closed);
+    await expect.poll(() => socket.closed).toBe(true);
     expect([...text.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status)).toEqual(['200', '200', '429']);
     const reply = await scene.ask('/livez');
     expect([reply.status, reply.headers['connection']]).toEqual([429, 'close']);

@@ -73,7 +73,7 @@ describe('a request that is none', () => {
     let received = '';
     socket.on('data', (chunk) => (received += chunk.toString()));
     const closed = new Promise((resolve) => socket.once('close', resolve));
-    await vi.waitUntil(() => received.includes('{"status":"ok"}'));
+    await expect.poll(() => received).toContain('{"status":"ok"}');
     socket.write(text);
     await closed;
     expect([...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, each]) => Number(each))).toEqual([200, status]);
@@ -97,7 +97,7 @@ describe('a request that is none', () => {
     socket.on('error', () => undefined);
     socket.on('data', (chunk) => (received += chunk.toString()));
     const closed = new Promise((resolve) => socket.once('close', resolve));
-    await vi.waitUntil(() => received.includes('retry: 5000'));
+    await expect.poll(() => received).toContain('retry: 5000');
     socket.write('hello\r\n\r\n');
     await closed;
     expect(received.match(/HTTP\/1\.1/g)).toHaveLength(1);
@@ -114,7 +114,7 @@ describe('a request that is none', () => {
       let received = '';
       socket.on('data', (chunk) => (received += chunk.toString()));
       const closed = new Promise((resolve) => socket.once('close', resolve));
-      await vi.waitUntil(() => service.asked.length > before);
+      await expect.poll(() => service.asked.length).toBeGreaterThan(before);
       const refused = new Promise((resolve) => scene.http.server.once('clientError', resolve));
       socket.write(behind);
       await refused;

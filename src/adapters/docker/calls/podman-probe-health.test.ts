@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { connectedEngine } from '../../../../test/support/engine/connected-engine.ts';
 import { refuse, type Answer } from '../../../../test/support/engine/scripted-engine.ts';
 
@@ -34,7 +34,7 @@ describe('probeHealth()', () => {
     const { engine, server } = await connectedEngine({ version: podman, script: { [path]: () => undefined } });
     const stop = new AbortController();
     const probing = engine.probeHealth('id', stop.signal);
-    await vi.waitFor(() => expect(server.requests).toHaveLength(1));
+    await expect.poll(() => server.requests).toHaveLength(1);
     stop.abort();
     await expect(probing).rejects.toBe(stop.signal.reason);
   });

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { LogFields } from '../../../domain/outside/outside.ts';
 import { createRefusals } from './access-log.ts';
 
@@ -24,7 +24,7 @@ test('the first of each client and kind are told, the others counted by status',
 test('the count is written when the time is over, and begins anew', async () => {
   const { told, lines, flush } = start({ windowMs: 10 });
   told('a', 5);
-  await vi.waitUntil(() => lines.length === 1);
+  await expect.poll(() => lines).toHaveLength(1);
   expect(told('a', 3)).toBe(2);
   flush();
   expect(lines).toEqual([
