@@ -203,9 +203,9 @@ describe('an update over HTTP', () => {
   });
 
   test('at the same time as another: full ones are refused, targeted ones come after', async () => {
-    await start({ registryLatencyMs: 150 });
+    await start({ registryLatencyMs: 500 });
     const first = post('/v1/update');
-    await sleep(50);
+    await until(async () => (await ask('/v1/status')).text.includes('"running":true'));
     const [full, targeted] = await Promise.all([post('/v1/update'), post('/v1/update?container=web')]);
     expect([full.status, full.headers['retry-after']]).toEqual([429, '30']);
     expect((await first).json().summary.updated).toBe(1);
