@@ -80,6 +80,32 @@ describeInBrowser('what people do on the page', () => {
     await page.keyboard.press('Escape');
   });
 
+  test('the plan tells which data an update copies, and how large they were the last time', async () => {
+    const change = async (route: Route, more: object) => {
+      const response = await route.fetch();
+      const json = (await response.json()) as { readonly plan?: object[]; readonly containers?: object[] };
+      for (const one of [...(json.plan ?? []), ...(json.containers ?? [])])
+        if ('name' in one && one.name === 'loki') Object.assign(one, more);
+      await route.fulfill({ response, json });
+    };
+    const data = { saved: ['/data', '/config'], not_saved: [{ path: '/tmp', reason: 'it is a tmpfs' }] };
+    const last = { outcome: 'updated', at: '2026-01-01T00:00:00Z', reason: '', run_id: 'run', data: { bytes: 4.2e8 } };
+    const planOf = async () => {
+      const other = await stage.open();
+      await other.route('**/v1/update?dry_run=true*', (route) => change(route, { data }));
+      await row(other, 'loki').getByRole('button', { name: 'Update loki' }).click();
+      const text = await other.locator('#confirm .plan').textContent();
+      await other.close();
+      return text;
+    };
+    expect(await planOf()).toContain('Its data is copied: /data and /config; not /tmp (it is a tmpfs)');
+    // A worker reads the list.
+    const details = '**/v1/containers/details*';
+    await stage.context.route(details, (route) => change(route, { last }));
+    expect(await planOf()).toContain('Its data is copied: /data and /config (420 MB last time); not /tmp');
+    await stage.context.unroute(details);
+  });
+
   test('a release that failed can be tried again, and its log is there', async () => {
     await stage.service.ask('/v1/update?container=grafana', { method: 'POST' });
     await row(page, 'grafana')

@@ -399,6 +399,7 @@ function pastEntry({ outcome, atMs, runId }: PastOutcome) {
     reason: outcome.reason,
     ...downtimeEntry(outcome),
     phases_ms: phasesEntry(outcome.phases),
+    data: outcome.data && dataEntry(outcome.data),
     log: outcome.log,
     run_id: runId,
   };

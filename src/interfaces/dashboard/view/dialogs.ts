@@ -133,7 +133,7 @@ function planNodes(context: PageContext, plan: readonly PlannedStep[]): readonly
           'Everything keeps running meanwhile',
         ),
       updates.map((one) =>
-        step(one.name, versions(context, one), [capitalized(how(context, one, updates)), dataWords(one)]),
+        step(one.name, versions(context, one), [capitalized(how(context, one, updates)), dataWords(context, one)]),
       ),
       restarts.map((one) => step(one.name, [h('span', { class: 'word is-held' }, 'restart')], restartWords(one))),
     ),
@@ -193,10 +193,13 @@ function how({ containers }: PageContext, { name, dependsOn }: PlannedStep, upda
     .join(', ');
 }
 
-function dataWords({ data }: PlannedStep): string {
+/** The data are measured before the stop. Until then the last copy shows how large they are. */
+function dataWords({ containers }: PageContext, { name, data }: PlannedStep): string {
   if (data === undefined) return '';
+  const bytes = containers.named(name)?.last?.dataBytes;
+  const amount = bytes === undefined ? '' : ` (${size(bytes)} last time)`;
   const saved =
-    data.saved.length === 0 ? 'None of its data is copied' : `Its data is copied: ${joinedWords(data.saved)}`;
+    data.saved.length === 0 ? 'None of its data is copied' : `Its data is copied: ${joinedWords(data.saved)}${amount}`;
   return data.notSaved.length === 0 ? saved : `${saved}; not ${joinedWords(data.notSaved)}`;
 }
 
