@@ -1,6 +1,6 @@
 import { labelOf, versionLabels, type Labels } from '../../domain/image/labels.ts';
 import { defined } from '../../domain/text/plain-data.ts';
-import type { AlternativeImage, RemoteImage, RemoteConfig } from '../../domain/outside/registry.ts';
+import type { RemoteImage, RemoteConfig } from '../../domain/outside/registry.ts';
 import {
   alternativesTo,
   fittingPlatforms,
@@ -136,7 +136,7 @@ async function withAlternatives(
       entry.platform !== undefined || other?.platform === undefined || runsOn(other.platform, platform),
   );
   if (found.length === 0) return image;
-  const alternatives = found.map(({ entry, other }): AlternativeImage => ({
+  const alternatives = found.map(({ entry, other }) => ({
     manifestDigest: entry.digest,
     configDigest: other?.configDigest,
   }));

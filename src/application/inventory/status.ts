@@ -66,7 +66,10 @@ export function createRunProgress(): RunProgress {
   let run: Omit<RunUnderWay, 'containers'> | undefined;
   const containers = new Map<string, ContainerUnderWay>();
 
-  function show(event: EventOfContainer, rest: Pick<ContainerUnderWay, 'phase' | 'percent' | 'tasks'>): void {
+  function show(
+    event: Extract<ServiceEvent, { readonly container: string }>,
+    rest: Pick<ContainerUnderWay, 'phase' | 'percent' | 'tasks'>,
+  ): void {
     const { engine, container: name } = event;
     const kind = 'entryKind' in event ? event.entryKind : undefined;
     const entry = { name, ...defined({ engine, kind }) };
@@ -115,8 +118,6 @@ export function createRunProgress(): RunProgress {
     read: () => run && { ...run, containers: [...containers.values()] },
   };
 }
-
-type EventOfContainer = Extract<ServiceEvent, { readonly container: string }>;
 
 /**
  * Pings the engine, with one request for all waiting callers, and throws the reason when it does not answer. A silent

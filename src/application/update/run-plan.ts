@@ -107,15 +107,18 @@ export const cancelledBeforeTurn = 'The run was cancelled before its turn';
 
 /** The outcome of a container that was not changed. */
 export function untouched(
-  { id, name, image, imageId }: LeftContainer,
+  {
+    id,
+    name,
+    image,
+    imageId,
+  }: Pick<ContainerOutcome, 'name' | 'image'> & { readonly id?: string; readonly imageId: string },
   outcome: OutcomeKind,
   reason: string,
 ): ContainerOutcome {
   const images = { oldImageId: imageId, newImageId: imageId, oldDigest: '', newDigest: '' };
   return { name, ...(id !== undefined && { containerId: id }), image, outcome, reason, ...images };
 }
-
-type LeftContainer = Pick<ContainerOutcome, 'name' | 'image'> & { readonly id?: string; readonly imageId: string };
 
 type End = {
   readonly leader: string;

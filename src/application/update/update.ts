@@ -38,8 +38,6 @@ import { forgetFailures } from '../transaction/outcomes.ts';
 import type { Labels } from '../../domain/image/labels.ts';
 import { runHook, titleOf } from '../health/hooks.ts';
 
-type Update = (request: InRun<UpdateRequest>, signal?: AbortSignal) => Promise<Session>;
-
 type UpdateParts = {
   readonly outside: Outside;
   readonly settings: ServiceSettings;
@@ -63,7 +61,9 @@ type UpdateParts = {
  * One run, from one listing: repair, check, hooks, plan, transactions, tidying, session. Throws when the run as a whole
  * fails. A failure for one container is its outcome.
  */
-export function createUpdate(parts: UpdateParts): Update {
+export function createUpdate(
+  parts: UpdateParts,
+): (request: InRun<UpdateRequest>, signal?: AbortSignal) => Promise<Session> {
   const { outside, settings, listRepaired, select, judge, lock, composeKeeper, unitKeeper, afterHandOver } = parts;
   const perform = composeKeeper.keeping(unitKeeper.restarting(runTransaction));
   const { publish, clock } = outside;
@@ -252,20 +252,24 @@ function isFull({ images, containers, within }: UpdateRequest): boolean {
   return images.length === 0 && containers.length === 0 && within === undefined;
 }
 
-type ReplacedContainers = {
-  readonly runId: string;
-  readonly report: CheckReport;
-  readonly plan: UpdatePlan;
-  readonly outcomes: Outcomes;
-  /** Otherwise the engine is not asked for copies of data. */
-  readonly mayHaveCopies: boolean;
-};
-
 /** Removes overdue kept containers and outdated failures, and also old volumes and images if the settings say so. */
 async function cleanUp(
   outside: Outside,
   settings: ServiceSettings,
-  { runId, report, plan, outcomes, mayHaveCopies }: ReplacedContainers,
+  {
+    runId,
+    report,
+    plan,
+    outcomes,
+    mayHaveCopies,
+  }: {
+    readonly runId: string;
+    readonly report: CheckReport;
+    readonly plan: UpdatePlan;
+    readonly outcomes: Outcomes;
+    /** Otherwise the engine is not asked for copies of data. */
+    readonly mayHaveCopies: boolean;
+  },
   signal?: AbortSignal,
 ): Promise<void> {
   const isKeeping = report.unwatched.some(({ name }) => parseKeptName(name) !== undefined);

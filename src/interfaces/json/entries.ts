@@ -91,7 +91,10 @@ function notesEntry(notes: Notes) {
 }
 
 /** The release notes of a container's newer version; with `isWhole` also their texts. */
-export function containerNotesEntry(found: ContainerNotes, isWhole: boolean) {
+export function containerNotesEntry(
+  found: Exclude<ReturnType<Application['notesOf']>, 'several' | undefined>,
+  isWhole: boolean,
+) {
   const { name, engine, image, version, latestVersion, candidate, summary, releases } = found;
   return {
     container: name,
@@ -116,8 +119,6 @@ export function containerNotesEntry(found: ContainerNotes, isWhole: boolean) {
     }),
   };
 }
-
-type ContainerNotes = Exclude<ReturnType<Application['notesOf']>, 'several' | undefined>;
 
 /** The engines of a run; absent with one engine. */
 export function enginesField({ engines }: EngineRuns) {
