@@ -17,7 +17,7 @@ import { readLabels, type ServiceSettings } from '../../domain/settings/effectiv
 import type { MadePlan, UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { CheckReport, Judge, JudgedReport } from '../check/check.ts';
 import type { CheckedContainer, JudgeOrder, InRun } from '../check/checked-container.ts';
-import type { SelectContainers } from '../check/select-containers.ts';
+import type { createSelectContainers } from '../check/select-containers.ts';
 import type { Listing } from '../engine/listing.ts';
 import type { FinalHoldCheck } from '../check/decisions.ts';
 import { staleIn, type Planner } from '../check/make-plan.ts';
@@ -42,7 +42,7 @@ type UpdateParts = {
   readonly outside: Outside;
   readonly settings: ServiceSettings;
   readonly listRepaired: ListRepaired;
-  readonly select: SelectContainers;
+  readonly select: ReturnType<typeof createSelectContainers>;
   readonly judge: Judge;
   readonly plan: Planner;
   readonly lock: UpdateLock;
