@@ -14,7 +14,6 @@ import {
   type TrackedContainer,
   type UnfinishedTracked,
   type ListedDependencies,
-  type UncheckedContainer,
   type UnwatchedTracked,
 } from '../../domain/inventory.ts';
 import { labelsOfImage, noImageLabels, type ImageLabelsOf } from '../../domain/container/lookup.ts';
@@ -49,7 +48,7 @@ type InventoryParts = {
   /** Absent: the listing is never older than the question. */
   readonly readings?: ReturnType<typeof createEngineCache>['readings'];
   readonly checks: Pick<LastChecks, 'of' | 'revision'>;
-  readonly outcomes: Pick<LastOutcomes, 'of' | 'revision'>;
+  readonly outcomes: Pick<ReturnType<typeof createLastOutcomes>, 'of' | 'revision'>;
   /** Absent: start times are not shown. */
   readonly startTimes?: Pick<StartTimes, 'of' | 'revision'>;
 };
@@ -223,7 +222,7 @@ type Description = {
   /** All images of the listing: a rollback may need another one than the container's. */
   readonly images: readonly ImageSummary[];
   readonly dependsOn: readonly string[];
-  readonly facts: UncheckedContainer;
+  readonly facts: ReturnType<typeof trackContainer>;
   readonly check: LastCheck;
   readonly last: PastOutcome | undefined;
   readonly tracked: TrackedContainer;
@@ -319,16 +318,11 @@ export function createUnwatched({
   };
 }
 
-/** The newest outcome of each container with an effect, from the runs of all processes that share the history. */
-type LastOutcomes = {
-  readonly onEvent: (event: ServiceEvent) => void;
-  readonly of: (entry: Pick<ContainerOutcome, 'name' | 'kind'>) => PastOutcome | undefined;
-  /** Changes with every change of the outcomes. */
-  readonly revision: () => number;
-};
-
-/** Keeps at most 10,000 outcomes, which is more than an engine has containers. Beyond it, the oldest is dropped. */
-export function createLastOutcomes(): LastOutcomes {
+/**
+ * The newest outcome of each container with an effect, from the runs of all processes that share the history. Keeps at
+ * most 10,000 outcomes, which is more than an engine has containers. Beyond it, the oldest is dropped.
+ */
+export function createLastOutcomes() {
   const byKey = new Map<string, PastOutcome>();
   let revision = 0;
 
@@ -341,7 +335,7 @@ export function createLastOutcomes(): LastOutcomes {
   }
 
   return {
-    onEvent(event) {
+    onEvent(event: ServiceEvent): void {
       switch (event.kind) {
         case 'update_completed':
         case 'update_failed':
@@ -358,8 +352,9 @@ export function createLastOutcomes(): LastOutcomes {
           return;
       }
     },
-    of: (entry) => byKey.get(entryKeyOf(entry)),
-    revision: () => revision,
+    of: (entry: Pick<ContainerOutcome, 'name' | 'kind'>): PastOutcome | undefined => byKey.get(entryKeyOf(entry)),
+    /** Changes with every change of the outcomes. */
+    revision: (): number => revision,
   };
 }
 

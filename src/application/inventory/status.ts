@@ -1,10 +1,4 @@
-import {
-  percentOf,
-  type ServiceStatus,
-  type ContainerUnderWay,
-  type RunUnderWay,
-  type ServiceEvent,
-} from '../../domain/run/event.ts';
+import { percentOf, type ServiceStatus, type RunUnderWay, type ServiceEvent } from '../../domain/run/event.ts';
 import type { Inventory } from '../../domain/inventory.ts';
 import { fleetKeyOf, type SessionSummary } from '../../domain/run/session.ts';
 import type { Scheduler } from '../async/scheduler.ts';
@@ -64,11 +58,11 @@ type RunProgress = {
 
 export function createRunProgress(): RunProgress {
   let run: Omit<RunUnderWay, 'containers'> | undefined;
-  const containers = new Map<string, ContainerUnderWay>();
+  const containers = new Map<string, RunUnderWay['containers'][number]>();
 
   function show(
     event: Extract<ServiceEvent, { readonly container: string }>,
-    rest: Pick<ContainerUnderWay, 'phase' | 'percent' | 'tasks'>,
+    rest: Pick<RunUnderWay['containers'][number], 'phase' | 'percent' | 'tasks'>,
   ): void {
     const { engine, container: name } = event;
     const kind = 'entryKind' in event ? event.entryKind : undefined;
