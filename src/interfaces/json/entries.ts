@@ -8,7 +8,8 @@ import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import type { TrackedContainer, LastCheck } from '../../domain/inventory.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 
-type CheckedContainer = Awaited<ReturnType<Application['check']>>['containers'][number];
+/** Derived from `Application`, which is all that an interface knows of a check. */
+export type CheckedContainer = Awaited<ReturnType<Application['check']>>['containers'][number];
 
 /**
  * Result of a check for one container. An unchecked one has no newer image. Unknown values are undefined in all

@@ -68,8 +68,6 @@ export const exitCodes = { done: 0, failed: 1, usage: 2, incomplete: 3, updatesA
 
 /** Results of the use cases, derived from `Application`. */
 export type CheckReport = Awaited<ReturnType<Application['check']>>;
-export type CheckedContainer = CheckReport['containers'][number];
-export type UnfinishedContainer = CheckReport['unfinished'][number];
 export type PlanReport = Awaited<ReturnType<Application['plan']>>;
 export type RehearsalReport = Awaited<ReturnType<Application['rehearse']>>;
 export type RecoveryReport = Awaited<ReturnType<Application['recover']>>;
@@ -145,22 +143,20 @@ export type PastRun = {
   readonly updated: number;
   readonly failed: number;
   /** The containers that the run changed or failed to change. */
-  readonly containers: readonly PastOutcome[];
+  readonly containers: readonly {
+    readonly name: string;
+    /** Present with several engines. */
+    readonly engine?: string;
+    readonly outcome: OutcomeKind | (string & {});
+    /** The verdict of its check, and for `held` the kind of reason; empty if they do not matter. */
+    readonly verdict: string;
+    readonly hold?: string;
+    readonly reason: string;
+    readonly from?: string;
+    readonly to?: string;
+  }[];
   /** Engines without a run; empty with one engine. */
   readonly leftOut: readonly { readonly name: string; readonly result: string }[];
-};
-
-export type PastOutcome = {
-  readonly name: string;
-  /** Present with several engines. */
-  readonly engine?: string;
-  readonly outcome: OutcomeKind | (string & {});
-  /** The verdict of its check, and for `held` the kind of reason; empty if they do not matter. */
-  readonly verdict: string;
-  readonly hold?: string;
-  readonly reason: string;
-  readonly from?: string;
-  readonly to?: string;
 };
 
 export type NotesView = {

@@ -1,6 +1,6 @@
 import { isStaleness } from './wording.ts';
 import { isJsonObject, type JsonObject } from '../../../domain/text/json.ts';
-import type { ConfigView, ContainersView, ContainerView, Finding, NotesView, PastOutcome, PastRun } from './context.ts';
+import type { ConfigView, ContainersView, ContainerView, Finding, NotesView, PastRun } from './context.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 
@@ -99,7 +99,7 @@ function readLeftOut(entry: JsonObject): PastRun['leftOut'] {
   return result === 'ran' ? [] : [{ name, result }];
 }
 
-function readOutcome(entry: JsonObject): PastOutcome {
+function readOutcome(entry: JsonObject): PastRun['containers'][number] {
   return {
     name: rawTextOf(entry, 'name'),
     ...engineOf(entry),
