@@ -236,7 +236,10 @@ function formerImageFacts({ watched: { container }, image, seal, imageOf }: Trac
 }
 
 /** The fields of a service that differ from a container's. */
-function trackService(service: SwarmService, { seal, ownServiceId }: TrackingFacts): Partial<TrackedContainer> {
+function trackService(
+  service: SwarmService,
+  { seal, ownServiceId }: TrackingFacts,
+): Partial<ReturnType<typeof trackContainer>> {
   const { image, labels, count, mode, replicas, update } = service;
   const digest = digestIn(image) ?? '';
   const self = service.id === ownServiceId;

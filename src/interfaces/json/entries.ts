@@ -1,11 +1,10 @@
 import type { Application } from '../../application/application.ts';
 import type { Decision } from '../../domain/decision/decisions.ts';
 import type { ContainerOutcome, PhaseTimes, EngineRuns, PastOutcome } from '../../domain/run/session.ts';
-import type { UnfinishedUpdate } from '../../domain/recovery/leftovers.ts';
 import { composeNote } from '../../domain/compose/compose-state.ts';
 import { toTimestamp } from './timestamps.ts';
 import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
-import type { TrackedContainer, LastCheck } from '../../domain/inventory.ts';
+import type { TrackedContainer, LastCheck, UnfinishedTracked } from '../../domain/inventory.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 
 /** Derived from `Application`, which is all that an interface knows of a check. */
@@ -158,13 +157,8 @@ export function historyEntry(entry: HistoryEntry) {
   };
 }
 
-type Unfinished = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason' | 'isDown'> & {
-  readonly image: string;
-  readonly engine?: string;
-};
-
 /** Absent without interrupted updates, so that other output does not change. */
-export function unfinishedField(unfinished: readonly Unfinished[]) {
+export function unfinishedField(unfinished: readonly Omit<UnfinishedTracked, 'isAbandoned'>[]) {
   if (unfinished.length === 0) return {};
   return {
     unfinished: unfinished.map(({ name, image, state, reason, isDown: down, engine }) => ({
