@@ -48,7 +48,7 @@ type InventoryParts = {
   /** Absent: the listing is never older than the question. */
   readonly readings?: ReturnType<typeof createEngineCache>['readings'];
   readonly checks: Pick<LastChecks, 'of' | 'revision'>;
-  readonly outcomes: Pick<ReturnType<typeof createLastOutcomes>, 'of' | 'revision'>;
+  readonly outcomes: Pick<LastOutcomes, 'of' | 'revision'>;
   /** Absent: start times are not shown. */
   readonly startTimes?: Pick<StartTimes, 'of' | 'revision'>;
 };
@@ -318,11 +318,16 @@ export function createUnwatched({
   };
 }
 
-/**
- * The newest outcome of each container with an effect, from the runs of all processes that share the history. Keeps at
- * most 10,000 outcomes, which is more than an engine has containers. Beyond it, the oldest is dropped.
- */
-export function createLastOutcomes() {
+/** The newest outcome of each container with an effect, from the runs of all processes that share the history. */
+type LastOutcomes = {
+  readonly onEvent: (event: ServiceEvent) => void;
+  readonly of: (entry: Pick<ContainerOutcome, 'name' | 'kind'>) => PastOutcome | undefined;
+  /** Changes with every change of the outcomes. */
+  readonly revision: () => number;
+};
+
+/** Keeps at most 10,000 outcomes, which is more than an engine has containers. Beyond it, the oldest is dropped. */
+export function createLastOutcomes(): LastOutcomes {
   const byKey = new Map<string, PastOutcome>();
   let revision = 0;
 
@@ -335,7 +340,7 @@ export function createLastOutcomes() {
   }
 
   return {
-    onEvent(event: ServiceEvent): void {
+    onEvent(event) {
       switch (event.kind) {
         case 'update_completed':
         case 'update_failed':
@@ -352,9 +357,8 @@ export function createLastOutcomes() {
           return;
       }
     },
-    of: (entry: Pick<ContainerOutcome, 'name' | 'kind'>): PastOutcome | undefined => byKey.get(entryKeyOf(entry)),
-    /** Changes with every change of the outcomes. */
-    revision: (): number => revision,
+    of: (entry) => byKey.get(entryKeyOf(entry)),
+    revision: () => revision,
   };
 }
 
