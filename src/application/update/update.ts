@@ -23,7 +23,7 @@ import type { FinalHoldCheck } from '../check/decisions.ts';
 import { staleIn, type Planner } from '../check/make-plan.ts';
 import { runSession, type ListRepaired, type UpdateLock } from './session.ts';
 import { cancelledBeforeTurn, runPlan, fetchAhead, isUnpulled, untouched, type PlanRun } from './run-plan.ts';
-import type { ImagesAhead } from '../transaction/create-successor.ts';
+import type { ImageAhead } from '../transaction/create-successor.ts';
 import { type HandedOver, runTransaction } from '../transaction/run-transaction.ts';
 import type { ComposeKeeper } from './compose-files.ts';
 import type { UnitKeeper } from './units.ts';
@@ -209,7 +209,7 @@ export function createUpdate(
   async function orderOf(
     plan: UpdatePlan,
     { listing: { containers } }: Checked,
-    ahead: ImagesAhead,
+    ahead: ReadonlyMap<string, ImageAhead>,
     signal?: AbortSignal,
   ) {
     if (plan.transactions.length === 0 || signal?.aborted) return undefined;

@@ -89,30 +89,28 @@ export type Sources = {
 };
 
 export type ContainersView = {
-  readonly containers: readonly ContainerView[];
+  readonly containers: readonly {
+    /** Versions for display; absent when they are not known. */
+    readonly version?: string;
+    readonly latestVersion?: string;
+    /** Reference of the newer image. */
+    readonly candidate?: string;
+    /** When the newer image was built, milliseconds since the epoch. */
+    readonly releasedAtMs?: number;
+    readonly name: string;
+    /** Present with several engines. */
+    readonly engine?: string;
+    readonly image: string;
+    /** `running (healthy)`; empty for a container during an update. */
+    readonly state: string;
+    readonly finding: Finding;
+    /** The reason of the last check; empty before it. */
+    readonly reason: string;
+  }[];
   /** Undefined where the service does not list them. */
   readonly unwatched: readonly UnwatchedView[] | undefined;
   /** Unreachable engines; absent without any. */
   readonly unreachable?: readonly { readonly name: string; readonly error: string }[];
-};
-
-export type ContainerView = {
-  /** Versions for display; absent when they are not known. */
-  readonly version?: string;
-  readonly latestVersion?: string;
-  /** Reference of the newer image. */
-  readonly candidate?: string;
-  /** When the newer image was built, milliseconds since the epoch. */
-  readonly releasedAtMs?: number;
-  readonly name: string;
-  /** Present with several engines. */
-  readonly engine?: string;
-  readonly image: string;
-  /** `running (healthy)`; empty for a container during an update. */
-  readonly state: string;
-  readonly finding: Finding;
-  /** The reason of the last check; empty before it. */
-  readonly reason: string;
 };
 
 /** `told`: reported by a service without verdicts, which only knows whether there is an update. */
