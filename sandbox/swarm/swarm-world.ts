@@ -1,4 +1,4 @@
-import type { SwarmNode, SwarmTask, TaskState, UpdateState } from '../../src/domain/container/swarm-service.ts';
+import type { SwarmNode, SwarmService, SwarmTask, TaskState } from '../../src/domain/container/swarm-service.ts';
 import type { FailedServiceVersion } from '../../src/domain/outside/engine.ts';
 import type { RegistryCredentials } from '../../src/domain/outside/registry.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';
@@ -47,7 +47,7 @@ export type SandboxService = {
   spec: SandboxServiceSpec;
   previous: SandboxServiceSpec | undefined;
   version: number;
-  status: UpdateState | undefined;
+  status: SwarmService['update'];
   /** Not part of any answer. */
   credentials: RegistryCredentials | undefined;
   updater: Updater | undefined;

@@ -169,9 +169,6 @@ export type TrackedImage = {
   readonly containers: number;
 };
 
-/** A tracked container from the engine's lists alone. */
-export type UncheckedContainer = Omit<TrackedContainer, keyof LastCheck | 'last' | 'startedAtMs'>;
-
 type TrackingFacts = {
   readonly watched: WatchedContainer;
   /** Its image; undefined when the engine no longer has it. */
@@ -187,8 +184,11 @@ type TrackingFacts = {
   readonly ownServiceId?: string | undefined;
 };
 
-/** A watched container in the inventory, before its last check. */
-export function trackContainer(facts: TrackingFacts, settings: ServiceSettings): UncheckedContainer {
+/** A watched container in the inventory, from the engine's lists alone. */
+export function trackContainer(
+  facts: TrackingFacts,
+  settings: ServiceSettings,
+): Omit<TrackedContainer, keyof LastCheck | 'last' | 'startedAtMs'> {
   const { container, labelSettings } = facts.watched;
   const { id, name, imageId, status, health, createdAtMs, labels } = container;
   const imageLabels = labelsOfImage(facts.image);
@@ -236,7 +236,10 @@ function formerImageFacts({ watched: { container }, image, seal, imageOf }: Trac
 }
 
 /** The fields of a service that differ from a container's. */
-function trackService(service: SwarmService, { seal, ownServiceId }: TrackingFacts): Partial<UncheckedContainer> {
+function trackService(
+  service: SwarmService,
+  { seal, ownServiceId }: TrackingFacts,
+): Partial<ReturnType<typeof trackContainer>> {
   const { image, labels, count, mode, replicas, update } = service;
   const digest = digestIn(image) ?? '';
   const self = service.id === ownServiceId;

@@ -1,7 +1,7 @@
 import type { EngineEvent } from './outside/engine.ts';
 import { describe, expect, test } from 'vitest';
 import { inspectedContainer, runningState } from '../../test/support/scene/builders.ts';
-import type { ContainerState } from './container/container.ts';
+import type { Container } from './container/container.ts';
 import { exitOf } from './processes.ts';
 
 const happened = (action: string, attributes: Readonly<Record<string, string>> = {}, timeMs = 5000): EngineEvent => ({
@@ -12,7 +12,7 @@ const happened = (action: string, attributes: Readonly<Record<string, string>> =
   timeMs,
 });
 const died = (exitCode: string, timeMs = 5000) => happened('die', { exitCode }, timeMs);
-const container = (state: Partial<ContainerState>) =>
+const container = (state: Partial<Container['state']>) =>
   inspectedContainer('web', { state: { ...runningState, ...state } });
 const exited = { status: 'exited', exitCode: 3, startedAt: '2026-01-02T03:04:05.5Z' } as const;
 

@@ -1,6 +1,6 @@
 import { labelOf, versionLabels, type Labels } from '../../domain/image/labels.ts';
 import { defined } from '../../domain/text/plain-data.ts';
-import type { AlternativeImage, RemoteImage, RemoteConfig } from '../../domain/outside/registry.ts';
+import type { RemoteImage, RemoteConfig } from '../../domain/outside/registry.ts';
 import {
   alternativesTo,
   fittingPlatforms,
@@ -136,7 +136,7 @@ async function withAlternatives(
       entry.platform !== undefined || other?.platform === undefined || runsOn(other.platform, platform),
   );
   if (found.length === 0) return image;
-  const alternatives = found.map(({ entry, other }): AlternativeImage => ({
+  const alternatives = found.map(({ entry, other }) => ({
     manifestDigest: entry.digest,
     configDigest: other?.configDigest,
   }));
@@ -227,19 +227,17 @@ async function fetchConfig(
   place: RepositoryEndpoint,
   { configDigest, configType }: Extract<Manifest, { kind: 'image' }>,
   signal: AbortSignal | undefined,
-): Promise<ImageFacts> {
+): Promise<ReturnType<typeof parseImageConfig>> {
   if (!configTypes.has(configType)) return { platform: undefined, createdAtMs: undefined };
   return parseImageConfig(await fetchBlob(client, place, configDigest, signal));
 }
 
-/** Platform, build time and the labels about version and source, from an image config. */
-type ImageFacts = Pick<RemoteImage, 'platform' | 'createdAtMs' | 'labels'>;
-
 /**
- * Missing fields are undefined: https://github.com/opencontainers/image-spec/blob/main/config.md The platform of an image
- * that names no system or architecture has empty parts: engines run it on any machine.
+ * Platform, build time and the labels about version and source. Missing fields are undefined:
+ * https://github.com/opencontainers/image-spec/blob/main/config.md The platform of an image that names no system or
+ * architecture has empty parts: engines run it on any machine.
  */
-export function parseImageConfig(body: Buffer): ImageFacts {
+export function parseImageConfig(body: Buffer): Pick<RemoteImage, 'platform' | 'createdAtMs' | 'labels'> {
   const fields = parseOneReading(body, 'image config');
   const text = (name: string): string => printable(stringOf(fields?.[name]) ?? '', maxNameLength);
   const platform = { os: text('os'), architecture: text('architecture'), variant: text('variant') };

@@ -57,8 +57,9 @@ export type CheckReport = EngineRuns & {
   readonly unmatched: readonly UnmatchedFilter[];
   /** Containers that are not watched. The reason follows the name: `is stopped`. */
   readonly unwatched: readonly { readonly name: string; readonly reason: string; readonly engine?: string }[];
-  /** Watched containers of the request whose update was interrupted. */
-  readonly unfinished: readonly UnfinishedContainer[];
+  /** Watched containers of the request, before their interrupted update; `id` is the old container's. */
+  readonly unfinished: readonly (Pick<UnfinishedUpdate, 'name' | 'state' | 'reason' | 'isParked' | 'isDown'> &
+    Pick<CheckedContainer, 'id' | 'image' | 'imageId' | 'engine'>)[];
   /** Remembered failures that no longer hold an update back. */
   readonly obsoleteFailures: readonly FailedVersion[];
   /** Why an update of its stale containers is not possible: a sentence with the remedy. Absent if none is known. */
@@ -66,10 +67,6 @@ export type CheckReport = EngineRuns & {
   readonly startedAtMs: number;
   readonly durationMs: number;
 };
-
-/** A container before its interrupted update; `id` is the old container's. */
-type UnfinishedContainer = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason' | 'isParked' | 'isDown'> &
-  Pick<CheckedContainer, 'id' | 'image' | 'imageId' | 'engine'>;
 
 /** A failure for one container becomes its verdict. After an abort, containers without an answer are `unknown`. */
 export type Judge = (selected: SelectedContainers, order: JudgeOrder, signal?: AbortSignal) => Promise<JudgedReport>;
@@ -382,7 +379,7 @@ type Concluded = {
 function describeUnfinished(
   { name, state, reason, isParked, isDown, container }: UnfinishedUpdate,
   read: ReadReference | undefined,
-): UnfinishedContainer {
+): CheckReport['unfinished'][number] {
   const { id, image, imageId } = container;
   return { id, name, image: imageIn(read, image), imageId, state, reason, isParked, ...(isDown && { isDown }) };
 }

@@ -13,8 +13,8 @@ import {
   planUpdate,
   affectedBy,
   type MadePlan,
-  type RefusedContainer,
   type StaleContainer,
+  type UpdatePlan,
 } from '../../domain/plan/update-plan.ts';
 import type { CheckReport } from './check.ts';
 import { listAll, readOwnWays, unlessBroken, type Listing } from '../engine/listing.ts';
@@ -59,7 +59,7 @@ export function createPlanner(outside: ReadOnlyOutside, settings: ServiceSetting
 
   return async (given, listing, signal, within) => {
     const stale = given.filter(({ waitsBecause }) => waitsBecause === undefined);
-    const waiting = given.flatMap(({ id, name, waitsBecause: reason }): RefusedContainer[] =>
+    const waiting = given.flatMap(({ id, name, waitsBecause: reason }): UpdatePlan['refused'] =>
       reason === undefined ? [] : [{ id, name, reason, isDeferred: true }],
     );
     if (stale.length === 0) return { plan: { transactions: [], refused: waiting, restarts: [] }, listing: [] };

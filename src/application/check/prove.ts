@@ -6,13 +6,12 @@ import { parseTransactionName } from '../../domain/transaction/transaction-names
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { listAll } from '../engine/listing.ts';
 import { createJudge, type HoldParts } from './check.ts';
-import { imageIn, type JudgeOrder, type PartOfRun } from './checked-container.ts';
+import { imageIn, type CheckedContainer, type JudgeOrder, type PartOfRun } from './checked-container.ts';
 import { createSelectContainers } from './select-containers.ts';
 import type { Container } from '../../domain/container/container.ts';
 import { digestsOf } from '../../domain/container/lookup.ts';
 import type { Digest } from '../../domain/image/image-reference.ts';
 import type { ProvingContainer } from '../../domain/waves.ts';
-import type { Staleness } from '../../domain/check/verdict.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
 
 /** Reads which versions the containers of an engine prove. The order is that of the containers that wait for them. */
@@ -44,7 +43,7 @@ export function createProve(world: ReadOnlyOutside, settings: ServiceSettings, k
     const report = await judge({ ...selected, watched: updated }, order, signal);
     const checked = report.containers.filter((one) => isContainer(one) && !isNever(one.hold));
     const inUpdate = new Set(selected.listing.containers.map(({ name }) => parseTransactionName(name)?.name));
-    const stopped = selected.watched.flatMap((watched): AskedContainer[] => {
+    const stopped = selected.watched.flatMap((watched) => {
       const { id, name, image, imageId } = watched.container;
       const { monitorOnly, noPull } = effectiveSettings(settings, watched.labelSettings);
       if (isUpdated(watched) || monitorOnly || noPull) return [];
@@ -73,33 +72,16 @@ const unchecked = { status: 'unknown', digest: undefined, latestDigest: undefine
 export type EngineProof = {
   /** The engine's own clock, milliseconds since the epoch. */
   readonly nowMs: number;
-  readonly containers: readonly ProvenContainer[];
-};
-
-export type ProvenContainer = ProvingContainer & {
-  /** In its short form. */
-  readonly reference: string;
-  /** The reference of the newest version that it may move to. Undefined where unknown. */
-  readonly newest: string | undefined;
-  /** False: it has failed or is restarting, so no run updates it. It can only disprove the version that it has. */
-  readonly isUpdated: boolean;
-  /** The newest digest of that reference, if it failed in this container. */
-  readonly failed: Digest | undefined;
-};
-
-/** A container with the answer of its registry, if that is known. */
-type AskedContainer = {
-  readonly id: string;
-  readonly name: string;
-  readonly image: string;
-  readonly status: Staleness;
-  /** See `CheckedContainer`. */
-  readonly candidate?: string;
-  readonly imageId: string;
-  readonly digest: Digest | undefined;
-  readonly latestDigest: Digest | undefined;
-  readonly failedVersion: object | undefined;
-  readonly isUpdated: boolean;
+  readonly containers: readonly (ProvingContainer & {
+    /** In its short form. */
+    readonly reference: string;
+    /** The reference of the newest version that it may move to. Undefined where unknown. */
+    readonly newest: string | undefined;
+    /** False: it has failed or is restarting, so no run updates it. It can only disprove the version that it has. */
+    readonly isUpdated: boolean;
+    /** The newest digest of that reference, if it failed in this container. */
+    readonly failed: Digest | undefined;
+  })[];
 };
 
 /**
@@ -108,10 +90,13 @@ type AskedContainer = {
  */
 async function readProof(
   { engine }: Pick<ReadOnlyOutside, 'engine'>,
-  asked: readonly AskedContainer[],
+  asked: readonly (Pick<
+    CheckedContainer,
+    'id' | 'name' | 'image' | 'status' | 'candidate' | 'imageId' | 'digest' | 'latestDigest' | 'failedVersion'
+  > & { readonly isUpdated: boolean })[],
   signal: AbortSignal | undefined,
 ): Promise<EngineProof> {
-  const read = await mapConcurrently(asked, 4, async (one): Promise<readonly ProvenContainer[]> => {
+  const read = await mapConcurrently(asked, 4, async (one): Promise<EngineProof['containers']> => {
     const container = await engine.inspectContainer(one.id, signal);
     if (container === undefined || (!one.isUpdated && hasEndedWell(container))) return [];
     const image = await engine.inspectImage(one.imageId, signal);

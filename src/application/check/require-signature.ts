@@ -35,13 +35,6 @@ export async function requireSignature(
   return judged.kind === 'signed' ? { ...verdict, verified: judged.verified } : verdict;
 }
 
-type ImageToPull = {
-  readonly reference: ImageReference;
-  readonly digest: Digest | undefined;
-  /** Its description by the registry for the platform. */
-  readonly image: RemoteImage | undefined;
-};
-
 /** `why` is a clause: `not signed by "team": it has no signature`. */
 type Judged =
   | { readonly kind: 'unneeded' }
@@ -55,7 +48,16 @@ type Judged =
 export async function verifyImage(
   outside: Signed,
   effective: SignatureSettings,
-  { reference, digest, image }: ImageToPull,
+  {
+    reference,
+    digest,
+    image,
+  }: {
+    readonly reference: ImageReference;
+    readonly digest: Digest | undefined;
+    /** Its description by the registry for the platform. */
+    readonly image: RemoteImage | undefined;
+  },
   signal: AbortSignal | undefined,
 ): Promise<Judged> {
   const needed = neededSignature(effective, outside.verificationKeys ?? []);

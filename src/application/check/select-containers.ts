@@ -8,12 +8,11 @@ import {
   type Selection,
   type UnwatchedContainer,
   type WatchedContainer,
-  type ContainerFilters,
   type UnmatchedFilter,
 } from '../../domain/check/selection.ts';
 import { imageLabelsIn, noImageLabels, type ImageLabelsOf, type ImageIndex } from '../../domain/container/lookup.ts';
 import type { ReadOnlyOutside, Clock, Log } from '../../domain/outside/outside.ts';
-import { entryKeyOf } from '../../domain/run/session.ts';
+import { entryKeyOf, type Request } from '../../domain/run/session.ts';
 import { unfinishedUpdates, type UnfinishedUpdate } from '../../domain/recovery/leftovers.ts';
 import type { ImageReference } from '../../domain/image/image-reference.ts';
 import { transactionMarksOf } from '../../domain/transaction/transaction-names.ts';
@@ -30,8 +29,8 @@ import { quoted } from '../../domain/text/printable.ts';
 export type SelectedContainers = {
   /** A newer one than the given one, if a container was removed after that. */
   readonly listing: Listing;
-  /** References of the watched containers of the listing. */
-  readonly references: ContainerReferences;
+  /** References of the watched containers of the listing, by container id. */
+  readonly references: ReadonlyMap<string, ReadReference>;
   /** Watched containers of the request, in listing order. */
   readonly watched: readonly WatchedContainer[];
   /** Filters of the request that match no container. */
@@ -42,20 +41,16 @@ export type SelectedContainers = {
   readonly unfinished: readonly UnfinishedUpdate[];
 };
 
-type SelectOrder = ContainerFilters & { readonly runId: string };
-
-export type SelectContainers = (
-  listing: Listing,
-  order: SelectOrder,
-  signal?: AbortSignal,
-) => Promise<SelectedContainers>;
-
 /** Selects the containers of a request and announces them. Only containers whose tag has moved are inspected. */
 export function createSelectContainers(
   outside: ReadOnlyOutside,
   settings: ServiceSettings,
-  warnAboutUpdaters: UpdaterWarnings,
-): SelectContainers {
+  warnAboutUpdaters: ReturnType<typeof createUpdaterWarnings>,
+): (
+  listing: Listing,
+  order: Omit<Request, 'engines'> & { readonly runId: string },
+  signal?: AbortSignal,
+) => Promise<SelectedContainers> {
   const { clock, instance, publish } = outside;
   const readReferences = createReferenceReader(outside);
   const warnAboutLabels = createLabelWarnings(outside.log);
@@ -134,12 +129,12 @@ function announced(named: readonly WatchedContainer[], services: ReadonlySet<str
   return { names, ...(labelled.length > 0 && { recipients: Object.fromEntries(labelled) }) };
 }
 
-function referenceIn(references: ContainerReferences, id: string): ImageReference | undefined {
+function referenceIn(references: SelectedContainers['references'], id: string): ImageReference | undefined {
   const read = references.get(id);
   return read?.kind === 'known' ? read.reference : undefined;
 }
 
-function readableReference(references: ContainerReferences, id: string): ContainerReference | undefined {
+function readableReference(references: SelectedContainers['references'], id: string): ContainerReference | undefined {
   const read = references.get(id);
   return read?.kind === 'failed' ? undefined : read;
 }
@@ -166,15 +161,12 @@ export type ReadReference =
   | ContainerReference
   | { readonly kind: 'failed'; readonly text: string; readonly error: unknown };
 
-/** By container id. */
-type ContainerReferences = ReadonlyMap<string, ReadReference>;
-
 type ReferenceReader = (
   watched: readonly WatchedContainer[],
   images: ImageIndex,
   signal?: AbortSignal,
 ) => Promise<{
-  readonly references: ContainerReferences;
+  readonly references: SelectedContainers['references'];
   /** Whether a container was removed after the engine listed it. Another updater may have replaced it. */
   readonly isOutdated: boolean;
 }>;
@@ -217,14 +209,14 @@ function createReferenceReader({ engine }: Pick<ReadOnlyOutside, 'engine'>): Ref
   };
 }
 
-/** Before the images are listed, all labels count as the containers' own. */
-type UpdaterWarnings = (containers: readonly ContainerSummary[], imageLabelsOf?: ImageLabelsOf) => void;
-
-/** Logs other updaters on the same engine, each container once per process. */
+/**
+ * Logs other updaters on the same engine, each container once per process. Before the images are listed, all labels
+ * count as the containers' own.
+ */
 export function createUpdaterWarnings(
   { log, instance }: Pick<ReadOnlyOutside, 'log' | 'instance'>,
   settings: Pick<ServiceSettings, 'scope'>,
-): UpdaterWarnings {
+): (containers: readonly ContainerSummary[], imageLabelsOf?: ImageLabelsOf) => void {
   const isFirst = createFirstTimes(1000);
   const ownId = instance.containerId;
   return (containers, imageLabelsOf = () => ({})) => {

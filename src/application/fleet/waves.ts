@@ -14,7 +14,7 @@ import {
   type WaveStep,
 } from '../../domain/waves.ts';
 import { tryParseImageReference, sameRepository, type Digest } from '../../domain/image/image-reference.ts';
-import type { ProvenContainer, EngineProof, Prove } from '../check/prove.ts';
+import type { EngineProof, Prove } from '../check/prove.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
 
 export type WaveParts = {
@@ -155,7 +155,7 @@ function holdForWave(checked: CheckedContainer, facts: WaveFacts): CheckedContai
   };
 }
 
-type Concerned = Pick<ProvenContainer, 'reference' | 'newest'>;
+type Concerned = Pick<EngineProof['containers'][number], 'reference' | 'newest'>;
 
 /**
  * Matches the same reference. For an update to another tag it also matches containers of the repository that have
@@ -195,7 +195,7 @@ function proving(engine: KnownEngine, newest: Digest, concerns: (one: Concerned)
 }
 
 /** A container of an unreachable engine: only its existence is known. */
-function unknownContainer(name: string): ProvenContainer {
+function unknownContainer(name: string): EngineProof['containers'][number] {
   return {
     name,
     reference: name,

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../domain/text/duration.ts';
 import { removesItself } from '../../domain/transaction/journal.ts';
-import { isAlive, type Container, type ContainerSettings, type Healthcheck } from '../../domain/container/container.ts';
+import { isAlive, type Container, type Healthcheck } from '../../domain/container/container.ts';
 import { maxWaitMs, type HealthProbe } from '../../domain/settings/values/label-values.ts';
 import { hideSecrets } from '../../domain/text/hidden-secrets.ts';
 import type { EngineInfo, StopOptions } from '../../domain/outside/engine.ts';
@@ -267,7 +267,7 @@ function unhealthyWords({ state: { health, healthOutput }, settings }: Container
 }
 
 /** Probe output for a reason: one line, bounded, and without secrets, because it is kept in the history. */
-function probeWords(output: string, { Config }: ContainerSettings): string {
+function probeWords(output: string, { Config }: Container['settings']): string {
   return printable(hideSecrets(output, Config.Env ?? []).trim(), maxProbeWords);
 }
 

@@ -14,7 +14,6 @@ import {
   type TrackedContainer,
   type UnfinishedTracked,
   type ListedDependencies,
-  type UncheckedContainer,
   type UnwatchedTracked,
 } from '../../domain/inventory.ts';
 import { labelsOfImage, noImageLabels, type ImageLabelsOf } from '../../domain/container/lookup.ts';
@@ -223,7 +222,7 @@ type Description = {
   /** All images of the listing: a rollback may need another one than the container's. */
   readonly images: readonly ImageSummary[];
   readonly dependsOn: readonly string[];
-  readonly facts: UncheckedContainer;
+  readonly facts: ReturnType<typeof trackContainer>;
   readonly check: LastCheck;
   readonly last: PastOutcome | undefined;
   readonly tracked: TrackedContainer;

@@ -1,10 +1,4 @@
-import {
-  percentOf,
-  type ServiceStatus,
-  type ContainerUnderWay,
-  type RunUnderWay,
-  type ServiceEvent,
-} from '../../domain/run/event.ts';
+import { percentOf, type ServiceStatus, type RunUnderWay, type ServiceEvent } from '../../domain/run/event.ts';
 import type { Inventory } from '../../domain/inventory.ts';
 import { fleetKeyOf, type SessionSummary } from '../../domain/run/session.ts';
 import type { Scheduler } from '../async/scheduler.ts';
@@ -64,9 +58,12 @@ type RunProgress = {
 
 export function createRunProgress(): RunProgress {
   let run: Omit<RunUnderWay, 'containers'> | undefined;
-  const containers = new Map<string, ContainerUnderWay>();
+  const containers = new Map<string, RunUnderWay['containers'][number]>();
 
-  function show(event: EventOfContainer, rest: Pick<ContainerUnderWay, 'phase' | 'percent' | 'tasks'>): void {
+  function show(
+    event: Extract<ServiceEvent, { readonly container: string }>,
+    rest: Pick<RunUnderWay['containers'][number], 'phase' | 'percent' | 'tasks'>,
+  ): void {
     const { engine, container: name } = event;
     const kind = 'entryKind' in event ? event.entryKind : undefined;
     const entry = { name, ...defined({ engine, kind }) };
@@ -115,8 +112,6 @@ export function createRunProgress(): RunProgress {
     read: () => run && { ...run, containers: [...containers.values()] },
   };
 }
-
-type EventOfContainer = Extract<ServiceEvent, { readonly container: string }>;
 
 /**
  * Pings the engine, with one request for all waiting callers, and throws the reason when it does not answer. A silent

@@ -1,7 +1,6 @@
 import { isAlive, type ContainerSummary, type ImageSummary, type Container } from '../../domain/container/container.ts';
 import {
   judgeRemains,
-  type UnconfirmedContainer,
   type ConfirmedMember,
   type ConfirmedTransaction,
   type JournaledContainer,
@@ -202,7 +201,7 @@ function partOf({ name, oldId, successor, autoRemoveReplica, mark }: ConfirmedMe
 async function readCarrier(
   outside: Outside,
   { id, name }: ContainerSummary,
-): Promise<JournaledContainer | UnconfirmedContainer | undefined> {
+): Promise<JournaledContainer | { readonly name: string; readonly reason: string } | undefined> {
   const container = await inspectAlone(outside, id);
   if (container === undefined || typeof container === 'string')
     return container === undefined ? undefined : { name, reason: `cannot be inspected: ${container}` };

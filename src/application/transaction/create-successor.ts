@@ -403,9 +403,6 @@ export type ImageAhead =
     }
   | { readonly kind: 'failed'; readonly error: ServiceError };
 
-/** By container id. */
-export type ImagesAhead = ReadonlyMap<string, ImageAhead>;
-
 /** The image that was pulled ahead. After a while it is looked for again, because a prune may have removed it. */
 export async function stillHeld({ engine, clock }: Outside, ahead: ImageAhead | undefined): Promise<Image | undefined> {
   if (ahead?.kind !== 'fetched' || ahead.image === undefined) return undefined;

@@ -7,7 +7,6 @@ import type { PlannedMember, PlannedTransaction } from '../../domain/plan/update
 import {
   downtimeOf,
   type ContainerOutcome,
-  type DataOutcome,
   type OutcomeKind,
   type EntryKind,
   type UpdatePhase,
@@ -181,7 +180,7 @@ function copied(facts: MemberFacts | undefined): string {
 function dataOutcomeOf(
   { figures, data, result }: TransactResult,
   { facts, atMs }: { readonly facts: MemberFacts | undefined; readonly atMs: number },
-): DataOutcome | undefined {
+): ContainerOutcome['data'] {
   if (figures === undefined || data.savedOf === undefined) return undefined;
   const { bytes, files } = figures;
   const keepMs = result === 'committed' ? (facts?.data?.keepMs ?? 0) : 0;

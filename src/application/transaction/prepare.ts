@@ -35,7 +35,7 @@ import { quoted } from '../../domain/text/printable.ts';
 import { savedDataOf, withoutParts } from '../../domain/plan/saved-data.ts';
 import { samePolicy } from '../../domain/transaction/member.ts';
 import type { PreparedData } from './data.ts';
-import { fetchImage, foreignPlatform, stillHeld, type FetchContext, type ImagesAhead } from './create-successor.ts';
+import { fetchImage, foreignPlatform, stillHeld, type FetchContext, type ImageAhead } from './create-successor.ts';
 import { findPlacedFiles } from './hand-over.ts';
 import { servesForMs } from './open-transaction.ts';
 
@@ -90,7 +90,8 @@ type PrepareOptions = {
   readonly isForHelper?: boolean;
   /** Whether copies of the data by earlier updates stay. */
   readonly keepsFormerCopies?: boolean;
-  readonly ahead?: ImagesAhead | undefined;
+  /** By container id. */
+  readonly ahead?: ReadonlyMap<string, ImageAhead> | undefined;
 };
 
 type Preparing = FetchContext &

@@ -1,6 +1,6 @@
 import { defined } from '../../domain/text/plain-data.ts';
 import type { CopyProgress } from '../../domain/run/event.ts';
-import type { WhileAwaitingHealth, ImagesAhead } from './create-successor.ts';
+import type { WhileAwaitingHealth, ImageAhead } from './create-successor.ts';
 import { transact, type TransactOptions } from './transact.ts';
 import type { Outside, Clock, Log } from '../../domain/outside/outside.ts';
 import type { ContainerOutcome, UpdatePhase, PhaseTimes } from '../../domain/run/session.ts';
@@ -84,8 +84,8 @@ export type TransactionRun = {
   /** Set for an update that a helper finishes. */
   readonly handedOver?: HandedOver | undefined;
   readonly whileUnproven?: WhileAwaitingHealth | undefined;
-  /** Images that were pulled before the first transaction of the run. */
-  readonly ahead?: ImagesAhead | undefined;
+  /** Images that were pulled before the first transaction of the run, by container id. */
+  readonly ahead?: ReadonlyMap<string, ImageAhead> | undefined;
   /** Whether copies of the data by earlier updates stay. */
   readonly keepsFormerCopies?: boolean;
 };

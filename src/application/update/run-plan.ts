@@ -12,7 +12,7 @@ import type {
   PlannedRestart,
 } from '../../domain/plan/update-plan.ts';
 import { judgeCanary, newImageOf, type CanaryVerdict, type NetworkOrder } from '../../domain/plan/order.ts';
-import { fetchImage, foreignPlatform, type ImagesAhead, type ImageAhead } from '../transaction/create-successor.ts';
+import { fetchImage, foreignPlatform, type ImageAhead } from '../transaction/create-successor.ts';
 import { createSlots, mapConcurrently } from '../async/concurrency.ts';
 import { runTransaction, type RunTransaction, type TransactionRun } from '../transaction/run-transaction.ts';
 import { isAlive, type Container } from '../../domain/container/container.ts';
@@ -97,7 +97,7 @@ export type PlanRun = TransactionRun & {
   readonly alone?: <Result>(work: () => Promise<Result>) => Promise<Result>;
 };
 
-const noImages: ImagesAhead = new Map();
+const noImages: ReadonlyMap<string, ImageAhead> = new Map();
 
 function inPlannedOrder({ transactions }: UpdatePlan): NetworkOrder {
   return { transactions, carriers: new Set(), follows: new Map() };
@@ -107,15 +107,18 @@ export const cancelledBeforeTurn = 'The run was cancelled before its turn';
 
 /** The outcome of a container that was not changed. */
 export function untouched(
-  { id, name, image, imageId }: LeftContainer,
+  {
+    id,
+    name,
+    image,
+    imageId,
+  }: Pick<ContainerOutcome, 'name' | 'image'> & { readonly id?: string; readonly imageId: string },
   outcome: OutcomeKind,
   reason: string,
 ): ContainerOutcome {
   const images = { oldImageId: imageId, newImageId: imageId, oldDigest: '', newDigest: '' };
   return { name, ...(id !== undefined && { containerId: id }), image, outcome, reason, ...images };
 }
-
-type LeftContainer = Pick<ContainerOutcome, 'name' | 'image'> & { readonly id?: string; readonly imageId: string };
 
 type End = {
   readonly leader: string;
@@ -309,14 +312,14 @@ type AheadOrder = {
 /**
  * Pulls the images of all transactions, as many at once as are updated at once, and changes nothing else: a stop may
  * cut the network of a later pull. A failure is kept for the turn of its container. Images for which the disk has no
- * room, and those of the only transaction of a run, are left for that turn too.
+ * room, and those of the only transaction of a run, are left for that turn too. The images are by container id.
  */
 export async function fetchAhead(
   outside: Outside,
   settings: ServiceSettings,
   order: AheadOrder,
   signal?: AbortSignal,
-): Promise<ImagesAhead> {
+): Promise<ReadonlyMap<string, ImageAhead>> {
   const { transactions, isShared, runId } = order;
   const ahead = new Map<string, ImageAhead>();
   const wanted = transactions.flatMap(({ members }) => members.filter(isPulled));
@@ -347,9 +350,9 @@ async function fetchWhenBack(
   outside: Outside,
   settings: ServiceSettings,
   { members }: PlannedTransaction,
-  { runId, ahead }: { readonly runId: string; readonly ahead: ImagesAhead },
+  { runId, ahead }: { readonly runId: string; readonly ahead: ReadonlyMap<string, ImageAhead> },
   signal?: AbortSignal,
-): Promise<ImagesAhead> {
+): Promise<ReadonlyMap<string, ImageAhead>> {
   const images = new Map(ahead);
   for (const pauseMs of [0, ...pausesUntilBackMs]) {
     if (pauseMs > 0) await outside.clock.sleep(pauseMs, signal);
@@ -364,7 +367,7 @@ async function fetchWhenBack(
 }
 
 /** Whether a pull for one of the members has failed, in a way that may pass. */
-export function isUnpulled(members: readonly PlannedMember[], ahead: ImagesAhead): boolean {
+export function isUnpulled(members: readonly PlannedMember[], ahead: ReadonlyMap<string, ImageAhead>): boolean {
   return members.some(({ container }) => {
     const image = ahead.get(container.id);
     return (

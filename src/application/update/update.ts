@@ -17,13 +17,13 @@ import { readLabels, type ServiceSettings } from '../../domain/settings/effectiv
 import type { MadePlan, UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { CheckReport, Judge, JudgedReport } from '../check/check.ts';
 import type { CheckedContainer, JudgeOrder, InRun } from '../check/checked-container.ts';
-import type { SelectContainers } from '../check/select-containers.ts';
+import type { createSelectContainers } from '../check/select-containers.ts';
 import type { Listing } from '../engine/listing.ts';
 import type { FinalHoldCheck } from '../check/decisions.ts';
 import { staleIn, type Planner } from '../check/make-plan.ts';
 import { runSession, type ListRepaired, type UpdateLock } from './session.ts';
 import { cancelledBeforeTurn, runPlan, fetchAhead, isUnpulled, untouched, type PlanRun } from './run-plan.ts';
-import type { ImagesAhead } from '../transaction/create-successor.ts';
+import type { ImageAhead } from '../transaction/create-successor.ts';
 import { type HandedOver, runTransaction } from '../transaction/run-transaction.ts';
 import type { ComposeKeeper } from './compose-files.ts';
 import type { UnitKeeper } from './units.ts';
@@ -38,13 +38,11 @@ import { forgetFailures } from '../transaction/outcomes.ts';
 import type { Labels } from '../../domain/image/labels.ts';
 import { runHook, titleOf } from '../health/hooks.ts';
 
-type Update = (request: InRun<UpdateRequest>, signal?: AbortSignal) => Promise<Session>;
-
 type UpdateParts = {
   readonly outside: Outside;
   readonly settings: ServiceSettings;
   readonly listRepaired: ListRepaired;
-  readonly select: SelectContainers;
+  readonly select: ReturnType<typeof createSelectContainers>;
   readonly judge: Judge;
   readonly plan: Planner;
   readonly lock: UpdateLock;
@@ -63,7 +61,9 @@ type UpdateParts = {
  * One run, from one listing: repair, check, hooks, plan, transactions, tidying, session. Throws when the run as a whole
  * fails. A failure for one container is its outcome.
  */
-export function createUpdate(parts: UpdateParts): Update {
+export function createUpdate(
+  parts: UpdateParts,
+): (request: InRun<UpdateRequest>, signal?: AbortSignal) => Promise<Session> {
   const { outside, settings, listRepaired, select, judge, lock, composeKeeper, unitKeeper, afterHandOver } = parts;
   const perform = composeKeeper.keeping(unitKeeper.restarting(runTransaction));
   const { publish, clock } = outside;
@@ -209,7 +209,7 @@ export function createUpdate(parts: UpdateParts): Update {
   async function orderOf(
     plan: UpdatePlan,
     { listing: { containers } }: Checked,
-    ahead: ImagesAhead,
+    ahead: ReadonlyMap<string, ImageAhead>,
     signal?: AbortSignal,
   ) {
     if (plan.transactions.length === 0 || signal?.aborted) return undefined;
@@ -252,20 +252,24 @@ function isFull({ images, containers, within }: UpdateRequest): boolean {
   return images.length === 0 && containers.length === 0 && within === undefined;
 }
 
-type ReplacedContainers = {
-  readonly runId: string;
-  readonly report: CheckReport;
-  readonly plan: UpdatePlan;
-  readonly outcomes: Outcomes;
-  /** Otherwise the engine is not asked for copies of data. */
-  readonly mayHaveCopies: boolean;
-};
-
 /** Removes overdue kept containers and outdated failures, and also old volumes and images if the settings say so. */
 async function cleanUp(
   outside: Outside,
   settings: ServiceSettings,
-  { runId, report, plan, outcomes, mayHaveCopies }: ReplacedContainers,
+  {
+    runId,
+    report,
+    plan,
+    outcomes,
+    mayHaveCopies,
+  }: {
+    readonly runId: string;
+    readonly report: CheckReport;
+    readonly plan: UpdatePlan;
+    readonly outcomes: Outcomes;
+    /** Otherwise the engine is not asked for copies of data. */
+    readonly mayHaveCopies: boolean;
+  },
   signal?: AbortSignal,
 ): Promise<void> {
   const isKeeping = report.unwatched.some(({ name }) => parseKeptName(name) !== undefined);

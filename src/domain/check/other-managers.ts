@@ -200,28 +200,24 @@ function literally(text: string): string {
   return text.replaceAll('.', '\\.');
 }
 
-type OtherUpdaterSource = {
-  readonly containers: readonly ContainerSummary[];
-  readonly imageLabelsOf: ImageLabelsOf;
-  /** The id of the container that we run in. */
-  readonly ownId: string | undefined;
-  /** Our scope; empty for unscoped. */
-  readonly scope: string;
-};
-
-/** One line, safe to print: the container, the danger and the remedy. */
-type OtherUpdater = { readonly container: ContainerSummary; readonly warning: string };
-
 /**
  * Running containers of known updaters that may replace the same containers. An updater that respects scopes is ignored
- * if its label has another scope. An updater that only watches, or only updates Swarm services, is harmless.
+ * if its label has another scope. An updater that only watches, or only updates Swarm services, is harmless. A warning
+ * is one line, safe to print: the container, the danger and the remedy.
  */
 export function otherUpdaters({
   containers,
   imageLabelsOf,
   ownId,
   scope,
-}: OtherUpdaterSource): readonly OtherUpdater[] {
+}: {
+  readonly containers: readonly ContainerSummary[];
+  readonly imageLabelsOf: ImageLabelsOf;
+  /** The id of the container that we run in. */
+  readonly ownId: string | undefined;
+  /** Our scope; empty for unscoped. */
+  readonly scope: string;
+}): readonly { readonly container: ContainerSummary; readonly warning: string }[] {
   const own = ownId === undefined ? undefined : containers.find(({ id }) => id === ownId);
   return containers.flatMap((container) => {
     if (container.id === ownId || !isAlive(container.status)) return [];

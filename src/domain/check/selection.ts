@@ -24,16 +24,15 @@ export type Selection = {
   readonly unwatched: readonly UnwatchedContainer[];
 };
 
-export type WatchedContainer = LabelledContainer & { readonly labelSettings: LabelValues };
-
-/** `reason` follows the container's name: `is stopped`. */
-export type UnwatchedContainer = LabelledContainer & UnwatchedReason;
-
-type LabelledContainer = {
+export type WatchedContainer = {
   readonly container: ContainerSummary;
+  readonly labelSettings: LabelValues;
   /** Warnings about labels without effect. A typo in one can be why a container is not watched. */
   readonly warnings: readonly string[];
 };
+
+/** `reason` follows the container's name: `is stopped`. */
+export type UnwatchedContainer = Omit<WatchedContainer, 'labelSettings'> & UnwatchedReason;
 
 /** Divides the engine's containers into watched and unwatched ones, the latter with the reason. */
 export function selectContainers(
@@ -67,7 +66,7 @@ export function createSelector(
 /** Applies the rule to a selection. A container with an unreadable reference stays, so that the check reports it. */
 export function selectByImage(
   selection: Selection,
-  rule: ImageRule | undefined,
+  rule: ReturnType<typeof createImageRule>,
   readReference: (id: string) => ContainerReference | undefined,
 ): Selection {
   if (rule === undefined) return selection;
@@ -116,9 +115,6 @@ export function whyOptedOut(candidate: Candidate, settings: OptOutSettings): str
   return isSkipped?.(reference) ?? (effectiveSettings(settings, labelSettings).monitorOnly ? monitoredOnly : undefined);
 }
 
-/** The filters of a request; see `Request`. */
-export type ContainerFilters = Pick<Request, 'images' | 'containers' | 'forgiving' | 'within' | 'kind'>;
-
 export type UnmatchedFilter = { readonly filter: string; readonly reason: string };
 
 /**
@@ -127,7 +123,7 @@ export type UnmatchedFilter = { readonly filter: string; readonly reason: string
  */
 export function applyFilters(
   selection: Selection,
-  filters: ContainerFilters,
+  filters: Omit<Request, 'engines'>,
   referenceOf: (container: ContainerSummary) => ImageReference | undefined,
   onMatch: () => void = () => {},
 ): { readonly named: readonly WatchedContainer[]; readonly unmatched: readonly UnmatchedFilter[] } {
@@ -173,11 +169,11 @@ export function applyFilters(
 /** The part of a selection that a limited caller may know of. */
 function limited(
   { watched, unwatched }: Selection,
-  within: NonNullable<ContainerFilters['within']>,
+  within: NonNullable<Request['within']>,
   referenceOf: (container: ContainerSummary) => ImageReference | undefined,
 ): Selection {
   const isWithin = accessTest(within);
-  const isKnown = ({ container }: LabelledContainer) => {
+  const isKnown = ({ container }: Pick<WatchedContainer, 'container'>) => {
     const reference = referenceOf(container);
     return isWithin({ name: container.name, image: reference === undefined ? '' : formatReference(reference) });
   };
@@ -387,13 +383,13 @@ function whyNotInThisState({ status }: ContainerSummary, rules: Rules): Unwatche
   }
 }
 
-/** Why containers of an image are not watched; undefined when they are. The text follows the container's name. */
-type ImageRule = (read: ContainerReference) => string | undefined;
-
-/** Rule from the options that select containers by image; undefined without such options. */
+/**
+ * Rule from the options that select containers by image; undefined without such options. It returns why containers of
+ * an image are not watched, as text that follows the container's name, and undefined when they are.
+ */
 export function createImageRule(
   settings: Pick<ServiceSettings, 'monitorImageNames' | 'skipImageNames'>,
-): ImageRule | undefined {
+): ((read: ContainerReference) => string | undefined) | undefined {
   const { monitorImageNames, skipImageNames } = settings;
   if (monitorImageNames.length + skipImageNames.length === 0) return undefined;
   const isSkipped = imagePattern(skipImageNames);

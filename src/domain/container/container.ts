@@ -61,30 +61,44 @@ export type Container = {
   readonly name: string;
   readonly imageId: string;
   readonly createdAtMs: number;
-  readonly state: ContainerState;
+  readonly state: {
+    readonly status: ContainerStatus;
+    readonly exitCode: number;
+    /** The engine's message about a failed start; empty without one. */
+    readonly error: string;
+    readonly oomKilled: boolean;
+    /** The engine's own timestamp, verbatim: it changes with every start. Empty when never started. */
+    readonly startedAt: string;
+    /** The same for the last end; empty if it has never ended. */
+    readonly finishedAt: string;
+    readonly health: HealthStatus;
+    /** The output of the last health probe, at most 4 kB. */
+    readonly healthOutput: string;
+  };
   readonly restartCount: number;
   /** The platform that it runs of its image. Present if the engine keeps several under one id. */
   readonly platform?: Platform;
   /** The manifest that it runs of its image. Present if the engine names images by their index or manifest. */
   readonly manifestDigest?: Digest;
-  readonly settings: ContainerSettings;
+  /**
+   * The parts of an inspection that a successor is made from. They keep the field names of the Docker Engine API (`Env`,
+   * `HostConfig`, …), because they must reach the successor verbatim, unknown fields included:
+   * https://docs.docker.com/reference/api/engine/
+   */
+  readonly settings: {
+    readonly Config: ContainerConfig;
+    readonly HostConfig: HostConfig;
+    readonly Mounts: readonly MountPoint[];
+    /** By network name, as `NetworkSettings.Networks`. */
+    readonly Networks: Readonly<Record<string, Endpoint>>;
+    /**
+     * Why no successor can be made from these settings, as text that follows the name ("is …", "has …"). Absent for
+     * nearly every container.
+     */
+    readonly obstacle?: string;
+  };
   /** Absent when the engine no longer has the image, or does not know its configuration. */
   readonly imageLabels?: Readonly<Record<string, string>>;
-};
-
-export type ContainerState = {
-  readonly status: ContainerStatus;
-  readonly exitCode: number;
-  /** The engine's message about a failed start; empty without one. */
-  readonly error: string;
-  readonly oomKilled: boolean;
-  /** The engine's own timestamp, verbatim: it changes with every start. Empty when never started. */
-  readonly startedAt: string;
-  /** The same for the last end; empty if it has never ended. */
-  readonly finishedAt: string;
-  readonly health: HealthStatus;
-  /** The output of the last health probe, at most 4 kB. */
-  readonly healthOutput: string;
 };
 
 /** One line of the engine's image list. */
@@ -148,24 +162,6 @@ export type Volume = {
   readonly labels: Readonly<Record<string, string>>;
   /** Milliseconds since the epoch, by the engine's clock, in whole seconds. 0: unknown. */
   readonly createdAtMs: number;
-};
-
-/**
- * The parts of an inspection that a successor is made from. They keep the field names of the Docker Engine API (`Env`,
- * `HostConfig`, …), because they must reach the successor verbatim, unknown fields included:
- * https://docs.docker.com/reference/api/engine/
- */
-export type ContainerSettings = {
-  readonly Config: ContainerConfig;
-  readonly HostConfig: HostConfig;
-  readonly Mounts: readonly MountPoint[];
-  /** By network name, as `NetworkSettings.Networks`. */
-  readonly Networks: Readonly<Record<string, Endpoint>>;
-  /**
-   * Why no successor can be made from these settings, as text that follows the name ("is …", "has …"). Absent for
-   * nearly every container.
-   */
-  readonly obstacle?: string;
 };
 
 type Open = { readonly [field: string]: unknown };

@@ -35,8 +35,20 @@ export type SwarmService = {
    * their restart. Undefined where it was not requested.
    */
   readonly count: { readonly running: number; readonly wanted: number } | undefined;
-  /** Undefined: never updated, or changed since without a restart of its tasks. */
-  readonly update: UpdateState | undefined;
+  /**
+   * The report of the swarm's updater about itself. It can be wrong, and `updating` may never end. Undefined: never
+   * updated, or changed since without a restart of its tasks.
+   */
+  readonly update:
+    | {
+        readonly state: SwarmUpdateStatus;
+        /** Milliseconds since the epoch by the swarm's clock; undefined without it. */
+        readonly startedAtMs: number | undefined;
+        readonly completedAtMs: number | undefined;
+        /** One printable line. */
+        readonly message: string;
+      }
+    | undefined;
   readonly order: 'start-first' | 'stop-first';
   readonly failureAction: 'pause' | 'continue' | 'rollback';
   /** The time for which the swarm's updater watches a new task. */
@@ -61,16 +73,6 @@ declare const rawSpec: unique symbol;
 export const serviceModes = ['replicated', 'global', 'replicated-job', 'global-job'] as const;
 
 export type ServiceMode = (typeof serviceModes)[number];
-
-/** The report of the swarm's updater about itself. It can be wrong, and `updating` may never end. */
-export type UpdateState = {
-  readonly state: SwarmUpdateStatus;
-  /** Milliseconds since the epoch by the swarm's clock; undefined without it. */
-  readonly startedAtMs: number | undefined;
-  readonly completedAtMs: number | undefined;
-  /** One printable line. */
-  readonly message: string;
-};
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Service/operation/ServiceInspect */
 export const swarmUpdateStatuses = [

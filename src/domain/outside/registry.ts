@@ -97,16 +97,13 @@ export type RemoteImage = {
   readonly layerBytes?: number;
   /**
    * Images of the index that an engine of this platform may choose instead. Absent: there is none. Labels, annotations
-   * and size are given only if they are the same in all.
+   * and size are given only if they are the same in all. `configDigest` undefined: its manifest was not read.
    */
-  readonly alternatives?: readonly AlternativeImage[];
+  readonly alternatives?: readonly { readonly manifestDigest: Digest; readonly configDigest: Digest | undefined }[];
 };
 
 /** The facts of an image config, as an engine shows them. `createdAtMs` is 0 without a time. */
 export type RemoteConfig = Pick<Image, 'os' | 'architecture' | 'variant' | 'createdAtMs' | 'config'>;
-
-/** `configDigest` undefined: its manifest was not read. */
-export type AlternativeImage = Pick<RemoteImage, 'manifestDigest'> & { readonly configDigest: Digest | undefined };
 
 /** The image of one platform whose signature was checked. */
 export type VerifiedImage = Pick<RemoteImage, 'manifestDigest' | 'configDigest'> & {

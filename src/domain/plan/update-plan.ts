@@ -35,7 +35,15 @@ export type UpdatePlan = {
   /** The update of the container that we run in. It begins last of all, and a helper finishes it. */
   readonly self?: PlannedTransaction;
   /** Stale containers that must not be changed. */
-  readonly refused: readonly RefusedContainer[];
+  readonly refused: readonly {
+    readonly name: string;
+    readonly id: string;
+    readonly reason: string;
+    /** Only for now, and no setting forbids its update. */
+    readonly isDeferred?: true;
+    /** Its owner asked for a copy of its data that cannot be made: a failure, not a choice. */
+    readonly isFailure?: true;
+  }[];
   /** Updates of a swarm's services, beside the transactions, executed by the swarm. Absent: none. */
   readonly services?: readonly PlannedService[];
   /** Restarts after the transactions, in order. */
@@ -48,16 +56,6 @@ export type MadePlan = {
   readonly listing: readonly string[];
   /** Absent: none. */
   readonly ways?: OwnWays;
-};
-
-/** A stale container that is not updated. `isDeferred`: only for now, and no setting forbids its update. */
-export type RefusedContainer = {
-  readonly name: string;
-  readonly id: string;
-  readonly reason: string;
-  readonly isDeferred?: true;
-  /** Its owner asked for a copy of its data that cannot be made: a failure, not a choice. */
-  readonly isFailure?: true;
 };
 
 /** Several transactions with one new image. The first one that can prove the image is the canary. */
@@ -83,7 +81,7 @@ export function planUpdate(given: PlanInput): UpdatePlan {
   const known = [...stale.keys()].filter((id) => graph.containers.has(id));
   const moved = replacedTogetherWith(graph, known);
   const transactions: Omit<PlannedTransaction, 'after'>[] = [];
-  const refusals = new Map<string, Pick<RefusedContainer, 'reason' | 'isFailure'>>();
+  const refusals = new Map<string, Pick<UpdatePlan['refused'][number], 'reason' | 'isFailure'>>();
   for (const group of groupsOf(graph, moved)) {
     const endings = endingsOf(group, stale, input);
     const transaction = transactionOf(group, endings, stale, input);

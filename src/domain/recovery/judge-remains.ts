@@ -13,18 +13,16 @@ import type { Container, ContainerSummary } from '../container/container.ts';
 import { sameRepository, tryParseImageReference } from '../image/image-reference.ts';
 import { isExcluded, labelValuesOf } from '../settings/effective-settings.ts';
 
-/** A container that looks like the remains of an update, and why it is not changed. The reason follows its name. */
-export type UnconfirmedContainer = { readonly name: string; readonly reason: string };
-
 type RemainsVerdict = {
   readonly open: readonly ConfirmedTransaction[];
-  readonly left: readonly UnconfirmedContainer[];
+  /** Containers that look like the remains of an update, and why they are not changed. The reason follows the name. */
+  readonly left: readonly { readonly name: string; readonly reason: string }[];
   /** Marks of transactions without other remains, or without any change yet. */
   readonly stray: readonly TransactionMark[];
 };
 
 export function judgeRemains(remains: Remains): RemainsVerdict {
-  const unconfirmed = new Map<string, UnconfirmedContainer>();
+  const unconfirmed = new Map<string, RemainsVerdict['left'][number]>();
   const confirmed: JournaledContainer[] = [];
   for (const carrier of remains.carriers) {
     const { id, name } = carrier.container;

@@ -281,19 +281,21 @@ export function isNamedIn(
   });
 }
 
-type FormerImageFacts = {
-  readonly carrier: JournalCarrier;
-  readonly seal: Pick<Seal, 'verify'> | undefined;
-  /** Undefined when the engine does not have the image. */
-  readonly imageOf: (id: string) => Pick<ImageSummary, 'tags' | 'digests'> | undefined;
-};
-
 /**
  * Whether a rollback has a former image, as far as the engine's lists show: the engine has it, or a registry may supply
  * it. If nothing in the engine shows that the image is of the container's repository, a registry may show it, but not
  * if the image has another name.
  */
-export function hasFormerImage({ carrier, seal, imageOf }: FormerImageFacts): boolean {
+export function hasFormerImage({
+  carrier,
+  seal,
+  imageOf,
+}: {
+  readonly carrier: JournalCarrier;
+  readonly seal: Pick<Seal, 'verify'> | undefined;
+  /** Undefined when the engine does not have the image. */
+  readonly imageOf: (id: string) => Pick<ImageSummary, 'tags' | 'digests'> | undefined;
+}): boolean {
   const last = readLastUpdate(carrier, seal);
   if (last.kind !== 'update') return false;
   const held = imageOf(last.journal.oldImageId);

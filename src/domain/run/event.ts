@@ -235,19 +235,17 @@ export type RunUnderWay = {
   /** Its containers return to their previous version on request. */
   readonly isRollback?: true;
   /** Containers whose update has begun and not ended. */
-  readonly containers: readonly ContainerUnderWay[];
-};
-
-export type ContainerUnderWay = {
-  readonly name: string;
-  /** Present with several engines. */
-  readonly engine?: string;
-  readonly kind?: EntryKind;
-  readonly phase: UpdatePhase | 'waiting';
-  /** Progress of a pull or of a copy of data, from 0 to 100; absent while it is unknown. */
-  readonly percent?: number;
-  /** For a service of a swarm: its running tasks of this phase's version. */
-  readonly tasks?: TaskProgress;
+  readonly containers: readonly {
+    readonly name: string;
+    /** Present with several engines. */
+    readonly engine?: string;
+    readonly kind?: EntryKind;
+    readonly phase: UpdatePhase | 'waiting';
+    /** Progress of a pull or of a copy of data, from 0 to 100; absent while it is unknown. */
+    readonly percent?: number;
+    /** For a service of a swarm: its running tasks of this phase's version. */
+    readonly tasks?: TaskProgress;
+  }[];
 };
 
 /** A running service, through its HTTP API. Its answers come from outside and are not validated. */

@@ -66,8 +66,15 @@ export type ContainerOutcome = {
   readonly downtimeMs?: number;
   /** The part of `downtimeMs` in which the old process was stopping. Undefined if unknown. */
   readonly stoppingMs?: number;
-  /** The data that its update has copied. Undefined: none. */
-  readonly data?: DataOutcome;
+  /** The data that its update has copied. The times of copying and restoring are in `phases`. Undefined: none. */
+  readonly data?: {
+    readonly bytes: number;
+    readonly files: number;
+    /** The old version runs on its own data again. */
+    readonly isRestored: boolean;
+    /** When the copy is removed, milliseconds since the epoch by the engine's clock. Undefined: it is removed already. */
+    readonly keptUntilMs?: number;
+  };
   /** A group has one copy of its data: the outcome of its first container counts for all. */
   readonly sharesCopy?: true;
   /** The last log lines of a successor that failed, from `logTail`. */
@@ -84,16 +91,6 @@ export type ContainerOutcome = {
   readonly cooldown?: Cooldown;
   /** Present if services of a swarm are watched too. For a service, the ids are the service's. */
   readonly kind?: EntryKind;
-};
-
-/** The times of copying and restoring are in `phases`. */
-export type DataOutcome = {
-  readonly bytes: number;
-  readonly files: number;
-  /** The old version runs on its own data again. */
-  readonly isRestored: boolean;
-  /** When the copy is removed, milliseconds since the epoch by the engine's clock. Undefined: it is removed already. */
-  readonly keptUntilMs?: number;
 };
 
 /** The kinds of one row of a list: a container, or a service of a swarm. */

@@ -1,14 +1,14 @@
 import type { Application } from '../../application/application.ts';
 import type { Decision } from '../../domain/decision/decisions.ts';
 import type { ContainerOutcome, PhaseTimes, EngineRuns, PastOutcome } from '../../domain/run/session.ts';
-import type { UnfinishedUpdate } from '../../domain/recovery/leftovers.ts';
 import { composeNote } from '../../domain/compose/compose-state.ts';
 import { toTimestamp } from './timestamps.ts';
 import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
-import type { TrackedContainer, LastCheck } from '../../domain/inventory.ts';
+import type { TrackedContainer, LastCheck, UnfinishedTracked } from '../../domain/inventory.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 
-type CheckedContainer = Awaited<ReturnType<Application['check']>>['containers'][number];
+/** Derived from `Application`, which is all that an interface knows of a check. */
+export type CheckedContainer = Awaited<ReturnType<Application['check']>>['containers'][number];
 
 /**
  * Result of a check for one container. An unchecked one has no newer image. Unknown values are undefined in all
@@ -91,7 +91,10 @@ function notesEntry(notes: Notes) {
 }
 
 /** The release notes of a container's newer version; with `isWhole` also their texts. */
-export function containerNotesEntry(found: ContainerNotes, isWhole: boolean) {
+export function containerNotesEntry(
+  found: Exclude<ReturnType<Application['notesOf']>, 'several' | undefined>,
+  isWhole: boolean,
+) {
   const { name, engine, image, version, latestVersion, candidate, summary, releases } = found;
   return {
     container: name,
@@ -116,8 +119,6 @@ export function containerNotesEntry(found: ContainerNotes, isWhole: boolean) {
     }),
   };
 }
-
-type ContainerNotes = Exclude<ReturnType<Application['notesOf']>, 'several' | undefined>;
 
 /** The engines of a run; absent with one engine. */
 export function enginesField({ engines }: EngineRuns) {
@@ -156,13 +157,8 @@ export function historyEntry(entry: HistoryEntry) {
   };
 }
 
-type Unfinished = Pick<UnfinishedUpdate, 'name' | 'state' | 'reason' | 'isDown'> & {
-  readonly image: string;
-  readonly engine?: string;
-};
-
 /** Absent without interrupted updates, so that other output does not change. */
-export function unfinishedField(unfinished: readonly Unfinished[]) {
+export function unfinishedField(unfinished: readonly Omit<UnfinishedTracked, 'isAbandoned'>[]) {
   if (unfinished.length === 0) return {};
   return {
     unfinished: unfinished.map(({ name, image, state, reason, isDown: down, engine }) => ({

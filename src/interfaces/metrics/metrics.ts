@@ -313,7 +313,12 @@ function addContainerMetrics(
   containers: () => readonly TrackedContainer[],
   hasSeveralEngines: boolean,
 ): void {
-  const families: readonly ContainerFamily[] = [
+  const families: readonly {
+    readonly name: string;
+    readonly help: string;
+    readonly label?: string;
+    readonly read: (container: TrackedContainer) => { readonly value: number; readonly label?: string } | undefined;
+  }[] = [
     {
       name: 'update_available',
       help: 'Whether the last check found a newer version of the container',
@@ -365,13 +370,6 @@ function addContainerMetrics(
     registry.registerMetric(gauge);
   }
 }
-
-type ContainerFamily = {
-  readonly name: string;
-  readonly help: string;
-  readonly label?: string;
-  readonly read: (container: TrackedContainer) => { readonly value: number; readonly label?: string } | undefined;
-};
 
 /** Four series each: about 600 kB of text at the bound. */
 const maxContainers = 1000;

@@ -1,6 +1,5 @@
 import type {
   Container,
-  ContainerState,
   ContainerStatus,
   ContainerSummary,
   ImageSummary,
@@ -48,7 +47,7 @@ export function containerSummary(name: string, parts: SummaryParts = {}): Contai
 export type ContainerParts = {
   readonly imageId?: string;
   readonly status?: ContainerStatus;
-  readonly state?: Partial<ContainerState>;
+  readonly state?: Partial<Container['state']>;
   readonly labels?: Readonly<Record<string, string>>;
   readonly config?: Partial<ContainerConfig>;
   readonly host?: HostConfig;
@@ -58,7 +57,7 @@ export type ContainerParts = {
 };
 
 /** State of a container that has run since it was created. */
-export const runningState: ContainerState = {
+export const runningState: Container['state'] = {
   status: 'running',
   exitCode: 0,
   error: '',

@@ -1,7 +1,7 @@
 import type { Application } from '../../../src/application/application.ts';
+import type { CheckedContainer } from '../../../src/interfaces/json/entries.ts';
 import type {
   CheckReport,
-  CheckedContainer,
   PlanReport,
   RecoveryReport,
   RehearsalReport,

@@ -112,19 +112,13 @@ function imagePath(idOrReference: string): string {
 
 type Labels = NonNullable<Container['imageLabels']>;
 
-type ImageLabels = {
-  readonly of: (container: Container, signal?: AbortSignal) => Promise<Labels | undefined>;
-  /** Remembers the labels of an image that was inspected for another reason. */
-  readonly note: (image: Image) => void;
-};
-
 type KnownLabels = Platform & { readonly labels: Labels };
 
 /**
  * Labels of a container's image. Undefined when the engine no longer has the image, does not know or show them, or shows
  * those for another platform than the container's. An id names fixed content, so a cached result stays valid.
  */
-export function createImageLabels(client: Client): ImageLabels {
+export function createImageLabels(client: Client) {
   const known = new Map<string, KnownLabels>();
 
   function remember(imageId: string, labels: KnownLabels): void {
@@ -133,13 +127,14 @@ export function createImageLabels(client: Client): ImageLabels {
   }
 
   return {
-    async of({ imageId, platform }, signal) {
+    async of({ imageId, platform }: Container, signal?: AbortSignal): Promise<Labels | undefined> {
       const shown = known.get(imageId) ?? (await readLabels(client, imageId, signal));
       if (shown === undefined) return undefined;
       remember(imageId, shown);
       return runsOtherThan(shown, platform) ? undefined : shown.labels;
     },
-    note: ({ id, config, isConfigUnknown, os, architecture, variant }) => {
+    /** Remembers the labels of an image that was inspected for another reason. */
+    note: ({ id, config, isConfigUnknown, os, architecture, variant }: Image): void => {
       if (!isConfigUnknown) remember(id, { os, architecture, variant, labels: textMap(config.Labels) });
     },
   };

@@ -9,18 +9,16 @@ import { cleanPath } from '../../../domain/container/recipe/volumes.ts';
 import type { ContainerRecipe } from '../../../domain/container/container.ts';
 import { journalPrefix } from '../../../domain/image/labels.ts';
 
-/** An inspection in Docker's form, and the reason why it cannot make a successor. */
-type CompletedContainer = { readonly inspected: JsonObject; readonly obstacle: string | undefined };
-
 /**
  * Completes Podman's answer to Docker's `GET /containers/{id}/json` from Podman's own API. The answer lacks many
- * settings. Undefined if the container no longer exists. https://docs.podman.io/en/v4.3/_static/api.html
+ * settings. `obstacle`: why no successor can be made from it. Undefined if the container no longer exists.
+ * https://docs.podman.io/en/v4.3/_static/api.html
  */
 export async function completeContainer(
   client: Client,
   inspected: JsonObject,
   signal?: AbortSignal,
-): Promise<CompletedContainer | undefined> {
+): Promise<{ readonly inspected: JsonObject; readonly obstacle: string | undefined } | undefined> {
   const path = `/libpod/containers/${pathSegment(text(inspected['Id']))}/json`;
   const [own, networks] = await Promise.all([
     read(client, { doing: 'inspect a container of Podman', path, signal }),

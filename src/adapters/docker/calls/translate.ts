@@ -5,14 +5,12 @@ import {
   type ContainerReach,
   type Network,
   type Container,
-  type ContainerState,
   type ContainerStatus,
   type ContainerSummary,
   type HealthStatus,
   type Image,
   type ImageSummary,
   type ContainerConfig,
-  type ContainerSettings,
   type Endpoint,
   type Healthcheck,
   type HostConfig,
@@ -186,7 +184,7 @@ const probedHealths = ['starting', 'healthy', 'unhealthy'] as const;
 /** Largest output of a health probe; Docker itself keeps 4,096 bytes. */
 const maxHealthOutput = 4_096;
 
-function readState(state: JsonObject, healthcheck: JsonObject): ContainerState {
+function readState(state: JsonObject, healthcheck: JsonObject): Container['state'] {
   const health = fields(state['Health'] ?? state['Healthcheck']);
   const lastProbe = fields(arrayOf(health['Log']).at(-1));
   return {
@@ -226,7 +224,7 @@ function summaryOf(image: JsonObject): ImageSummary {
  * The parts of an inspection that make a successor, unchanged: unknown fields stay. A known field with an unexpected
  * type is omitted and becomes an obstacle, because a successor would lose it.
  */
-export function readSettings(inspected: JsonObject, obstacle?: string): ContainerSettings {
+export function readSettings(inspected: JsonObject, obstacle?: string): Container['settings'] {
   const { Config, HostConfig: hostConfig, Mounts, NetworkSettings } = inspected;
   const networks = Object.entries(fields(fields(NetworkSettings)['Networks']));
   const whyNot = obstacle ?? unreadable(inspected);

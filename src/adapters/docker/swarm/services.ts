@@ -8,7 +8,6 @@ import {
   type TaskState,
   type RawSpec,
   type ServiceMode,
-  type UpdateState,
 } from '../../../domain/container/swarm-service.ts';
 import { quoted, printable } from '../../../domain/text/printable.ts';
 import type { Client } from '../transport/client.ts';
@@ -212,7 +211,7 @@ function readCount(status: unknown): SwarmService['count'] {
   return { running: count(RunningTasks), wanted: count(DesiredTasks) };
 }
 
-function readUpdate({ State, StartedAt, CompletedAt, Message }: JsonObject): UpdateState | undefined {
+function readUpdate({ State, StartedAt, CompletedAt, Message }: JsonObject): SwarmService['update'] {
   const state = swarmUpdateStatuses.find((word) => word === State);
   if (state === undefined) return undefined;
   const times = { startedAtMs: timeMs(StartedAt) || undefined, completedAtMs: timeMs(CompletedAt) || undefined };

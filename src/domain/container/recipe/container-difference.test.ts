@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { idOf } from '../../../../test/support/scene/builders.ts';
 import { imageOf, networkOf, recipeScene } from '../../../../test/support/engine/recipe-scene.ts';
 import { differences } from './container-recipe.ts';
-import type { Container, ContainerConfig, ContainerSettings, Endpoint, HostConfig } from '../container.ts';
+import type { Container, ContainerConfig, Endpoint, HostConfig } from '../container.ts';
 
 const image = imageOf('old', {
   Env: ['PATH=/bin', 'MODE=old'],
@@ -37,7 +37,7 @@ const before = scene.run(image, {
 });
 const after = scene.update(before, image);
 
-type Change = Partial<Pick<ContainerSettings, 'Mounts'>> & {
+type Change = Partial<Pick<Container['settings'], 'Mounts'>> & {
   readonly Config?: Partial<ContainerConfig>;
   readonly HostConfig?: HostConfig;
   readonly front?: Endpoint;
@@ -116,7 +116,7 @@ describe('differences()', () => {
 
   test('a network too few or too many is reported', () => {
     const { settings } = after;
-    const withNetworks = (Networks: ContainerSettings['Networks']) =>
+    const withNetworks = (Networks: Container['settings']['Networks']) =>
       scene.compare(before, { ...after, settings: { ...settings, Networks } }, image).map(({ field }) => field);
     expect(withNetworks({})).toEqual(['Networks.front']);
     expect(withNetworks({ ...settings.Networks, back: {} })).toEqual(['Networks.back']);

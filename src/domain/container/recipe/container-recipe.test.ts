@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { digestOf, idOf, inspectedContainer } from '../../../../test/support/scene/builders.ts';
 import type { CreateBody } from '../../../../test/support/engine/engine-inspect.ts';
 import { imageOf, networkOf, recipeScene } from '../../../../test/support/engine/recipe-scene.ts';
-import type { Container, ContainerConfig, ContainerSettings, HostConfig, ImageConfig } from '../container.ts';
+import type { Container, ContainerConfig, HostConfig, ImageConfig } from '../container.ts';
 import { anonymousVolumeNames } from './volumes.ts';
 
 const plain = imageOf('plain');
@@ -26,7 +26,7 @@ function withSettings(
     HostConfig,
     ...rest
   }: { Config?: Partial<ContainerConfig>; HostConfig?: HostConfig } & Partial<
-    Pick<ContainerSettings, 'Mounts' | 'Networks'>
+    Pick<Container['settings'], 'Mounts' | 'Networks'>
   >,
 ): Container {
   const { settings } = container;

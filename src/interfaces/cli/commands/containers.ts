@@ -9,7 +9,6 @@ import {
   type Fetch,
   type ContainersView,
   type UnwatchedView,
-  type ContainerView,
   type Finding,
 } from '../context/context.ts';
 import { printDocument, printLines, styleFor, printTable } from '../render/print.ts';
@@ -143,7 +142,7 @@ const columns: readonly Column[] = [
 
 /** The table of containers: urgent ones first, unwatched ones last. */
 function inventoryTable(
-  containers: readonly ContainerView[],
+  containers: ContainersView['containers'],
   unwatched: readonly UnwatchedView[],
   nowMs: number,
 ): InventoryTable {
@@ -181,7 +180,7 @@ function withoutUniform(table: Table): InventoryTable {
 
 type InventoryTable = Table & { readonly note: string };
 
-function watchedRow({ finding, ...container }: ContainerView, nowMs: number): readonly Cell[] {
+function watchedRow({ finding, ...container }: ContainersView['containers'][number], nowMs: number): readonly Cell[] {
   const isNewer =
     finding.kind !== 'unchecked' && finding.kind !== 'unfinished' && /^(?:stale|held)$/.test(finding.status);
   const row = {

@@ -1,7 +1,7 @@
 import { formatDuration } from '../../../domain/text/duration.ts';
 import { shownName } from '../../../domain/run/session.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import { exitCodes, type ReadCommand, type Fetch, type PastOutcome, type PastRun } from '../context/context.ts';
+import { exitCodes, type ReadCommand, type Fetch, type PastRun } from '../context/context.ts';
 import { printDocument, printLines, styleFor, printTable, engineResults } from '../render/print.ts';
 import { wordingOfOutcome, versionCell } from '../context/wording.ts';
 import type { Cell } from '../terminal/style.ts';
@@ -64,7 +64,15 @@ const triggerWords: Readonly<Record<string, string>> = {
 };
 
 /** `web updated (1.27.3 → 1.27.4)`, and a reason if there is one. */
-function sayContainer({ name, engine, outcome, verdict, hold, reason, ...versions }: PastOutcome): string {
+function sayContainer({
+  name,
+  engine,
+  outcome,
+  verdict,
+  hold,
+  reason,
+  ...versions
+}: PastRun['containers'][number]): string {
   const change = versionCell(versions).text;
   const what = [
     printable(shownName({ name, engine }), 300),

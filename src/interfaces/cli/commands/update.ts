@@ -8,10 +8,10 @@ import {
   codesOfSession,
   worstCode,
   type CommandContext,
-  type CheckedContainer,
   type PlanReport,
   type RehearsalReport,
 } from '../context/context.ts';
+import type { CheckedContainer } from '../../json/entries.ts';
 import { printDocument, printLines, styleFor, showSession } from '../render/print.ts';
 import { withProgress } from '../render/events.ts';
 import { recoverFirst } from './recover-first.ts';

@@ -68,8 +68,6 @@ export const exitCodes = { done: 0, failed: 1, usage: 2, incomplete: 3, updatesA
 
 /** Results of the use cases, derived from `Application`. */
 export type CheckReport = Awaited<ReturnType<Application['check']>>;
-export type CheckedContainer = CheckReport['containers'][number];
-export type UnfinishedContainer = CheckReport['unfinished'][number];
 export type PlanReport = Awaited<ReturnType<Application['plan']>>;
 export type RehearsalReport = Awaited<ReturnType<Application['rehearse']>>;
 export type RecoveryReport = Awaited<ReturnType<Application['recover']>>;
@@ -91,30 +89,28 @@ export type Sources = {
 };
 
 export type ContainersView = {
-  readonly containers: readonly ContainerView[];
+  readonly containers: readonly {
+    /** Versions for display; absent when they are not known. */
+    readonly version?: string;
+    readonly latestVersion?: string;
+    /** Reference of the newer image. */
+    readonly candidate?: string;
+    /** When the newer image was built, milliseconds since the epoch. */
+    readonly releasedAtMs?: number;
+    readonly name: string;
+    /** Present with several engines. */
+    readonly engine?: string;
+    readonly image: string;
+    /** `running (healthy)`; empty for a container during an update. */
+    readonly state: string;
+    readonly finding: Finding;
+    /** The reason of the last check; empty before it. */
+    readonly reason: string;
+  }[];
   /** Undefined where the service does not list them. */
   readonly unwatched: readonly UnwatchedView[] | undefined;
   /** Unreachable engines; absent without any. */
   readonly unreachable?: readonly { readonly name: string; readonly error: string }[];
-};
-
-export type ContainerView = {
-  /** Versions for display; absent when they are not known. */
-  readonly version?: string;
-  readonly latestVersion?: string;
-  /** Reference of the newer image. */
-  readonly candidate?: string;
-  /** When the newer image was built, milliseconds since the epoch. */
-  readonly releasedAtMs?: number;
-  readonly name: string;
-  /** Present with several engines. */
-  readonly engine?: string;
-  readonly image: string;
-  /** `running (healthy)`; empty for a container during an update. */
-  readonly state: string;
-  readonly finding: Finding;
-  /** The reason of the last check; empty before it. */
-  readonly reason: string;
 };
 
 /** `told`: reported by a service without verdicts, which only knows whether there is an update. */
@@ -145,22 +141,20 @@ export type PastRun = {
   readonly updated: number;
   readonly failed: number;
   /** The containers that the run changed or failed to change. */
-  readonly containers: readonly PastOutcome[];
+  readonly containers: readonly {
+    readonly name: string;
+    /** Present with several engines. */
+    readonly engine?: string;
+    readonly outcome: OutcomeKind | (string & {});
+    /** The verdict of its check, and for `held` the kind of reason; empty if they do not matter. */
+    readonly verdict: string;
+    readonly hold?: string;
+    readonly reason: string;
+    readonly from?: string;
+    readonly to?: string;
+  }[];
   /** Engines without a run; empty with one engine. */
   readonly leftOut: readonly { readonly name: string; readonly result: string }[];
-};
-
-export type PastOutcome = {
-  readonly name: string;
-  /** Present with several engines. */
-  readonly engine?: string;
-  readonly outcome: OutcomeKind | (string & {});
-  /** The verdict of its check, and for `held` the kind of reason; empty if they do not matter. */
-  readonly verdict: string;
-  readonly hold?: string;
-  readonly reason: string;
-  readonly from?: string;
-  readonly to?: string;
 };
 
 export type NotesView = {

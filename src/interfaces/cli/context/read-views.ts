@@ -1,6 +1,6 @@
 import { isStaleness } from './wording.ts';
 import { isJsonObject, type JsonObject } from '../../../domain/text/json.ts';
-import type { ConfigView, ContainersView, ContainerView, Finding, NotesView, PastOutcome, PastRun } from './context.ts';
+import type { ConfigView, ContainersView, Finding, NotesView, PastRun } from './context.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 
@@ -16,7 +16,7 @@ export function readContainers(document: JsonObject): ContainersView {
   };
 }
 
-function readContainer(entry: JsonObject): ContainerView {
+function readContainer(entry: JsonObject): ContainersView['containers'][number] {
   const running = entry['running'] === true ? 'running' : 'not running';
   const state = rawTextOf(entry, 'status') || running;
   const health = rawTextOf(entry, 'health');
@@ -28,7 +28,7 @@ function readContainer(entry: JsonObject): ContainerView {
   };
 }
 
-function readUnfinished(entry: JsonObject): ContainerView {
+function readUnfinished(entry: JsonObject): ContainersView['containers'][number] {
   const state = entry['state'] === 'repair pending' ? 'repair pending' : 'in progress';
   return { ...readNames(entry), state: '', finding: { kind: 'unfinished', state } };
 }
@@ -47,7 +47,7 @@ function readFinding(entry: JsonObject): Finding {
 
 function readVersions(
   entry: JsonObject,
-): Pick<ContainerView, 'version' | 'latestVersion' | 'candidate' | 'releasedAtMs'> {
+): Pick<ContainersView['containers'][number], 'version' | 'latestVersion' | 'candidate' | 'releasedAtMs'> {
   const [version, latestVersion] = [rawTextOf(entry, 'version'), rawTextOf(entry, 'latest_version')];
   const candidate = rawTextOf(entry, 'candidate');
   const releasedAtMs = Date.parse(rawTextOf(entry, 'released_at'));
@@ -99,7 +99,7 @@ function readLeftOut(entry: JsonObject): PastRun['leftOut'] {
   return result === 'ran' ? [] : [{ name, result }];
 }
 
-function readOutcome(entry: JsonObject): PastOutcome {
+function readOutcome(entry: JsonObject): PastRun['containers'][number] {
   return {
     name: rawTextOf(entry, 'name'),
     ...engineOf(entry),

@@ -3,7 +3,8 @@ import type { Table } from '../terminal/table.ts';
 import { remarkOf } from '../../../domain/check/verdict.ts';
 import { printable } from '../../../domain/text/printable.ts';
 import { type ContainerOutcome, shownName } from '../../../domain/run/session.ts';
-import type { CheckedContainer, UnfinishedContainer } from '../context/context.ts';
+import type { CheckReport } from '../context/context.ts';
+import type { CheckedContainer } from '../../json/entries.ts';
 import {
   maxUrgentFirst,
   runWording,
@@ -43,7 +44,7 @@ export type Row = {
 /** Unfinished updates come first, with their state instead of their check. */
 export function checkTable(
   containers: readonly CheckedContainer[],
-  unfinished: readonly UnfinishedContainer[],
+  unfinished: CheckReport['unfinished'],
   nowMs: number,
 ): Table {
   const checked = withoutUnfinished(containers, unfinished);
@@ -69,7 +70,7 @@ export function checkTable(
 /** A container whose update is unfinished may be checked too. */
 export function withoutUnfinished(
   containers: readonly CheckedContainer[],
-  unfinished: readonly UnfinishedContainer[],
+  unfinished: CheckReport['unfinished'],
 ): readonly CheckedContainer[] {
   const names = new Set(unfinished.map(shownName));
   return containers.filter((container) => !names.has(shownName(container)));

@@ -220,16 +220,22 @@ function leftOut(skipped: readonly PlannedStep[]): HTMLElement {
   );
 }
 
-type UpdateDialog = {
-  readonly names: readonly string[];
-  readonly kind: UpdateKind;
-  /** The result of the dry run. */
-  readonly ask: AskForPlan;
-  readonly start: () => void;
-};
-
 /** Shows the steps of an update before it begins. */
-export function confirmUpdate(context: PageContext, { names, kind, ask, start }: UpdateDialog): void {
+export function confirmUpdate(
+  context: PageContext,
+  {
+    names,
+    kind,
+    ask,
+    start,
+  }: {
+    readonly names: readonly string[];
+    readonly kind: UpdateKind;
+    /** The result of the dry run. */
+    readonly ask: AskForPlan;
+    readonly start: () => void;
+  },
+): void {
   const [first = ''] = names;
   const failed = kind === 'retry' ? (context.containers.named(first)?.latestVersion ?? '') : '';
   void confirmPlan(titleOf(names, kind, failed), ask, (answer) => {

@@ -30,7 +30,7 @@ export type PastRun = Summary & {
 export type PastOutcome = {
   /** Its unique name. */
   readonly name: string;
-  readonly outcome: OutcomeKind;
+  readonly outcome: (typeof outcomeKinds)[number];
   readonly atMs: number | undefined;
   readonly from: string;
   readonly to: string;
@@ -54,7 +54,6 @@ const outcomeKinds = [
   'unknown',
   'fresh',
 ] as const;
-export type OutcomeKind = (typeof outcomeKinds)[number];
 
 /** The runs, newest first. The service lists them in the order of their ends, also after its clock was set back. */
 export function readHistory(document: unknown): readonly PastRun[] {

@@ -20,7 +20,17 @@ export type Status = {
   /** The reason why no run is scheduled. */
   readonly scheduleOff: string;
   /** The run under way; undefined without one. */
-  readonly run: { readonly isRollback: boolean; readonly containers: readonly ContainerInRun[] } | undefined;
+  readonly run:
+    | {
+        readonly isRollback: boolean;
+        readonly containers: readonly {
+          readonly name: string;
+          readonly phase: string;
+          readonly percent: number | undefined;
+          readonly tasks: Tasks | undefined;
+        }[];
+      }
+    | undefined;
   /** An update is under way; its details may be unknown. */
   readonly running: boolean;
   /** An interrupted update is being repaired. */
@@ -46,13 +56,6 @@ export type Summary = {
   readonly failed: number;
   readonly restarted: number;
   readonly skipped: number;
-};
-
-type ContainerInRun = {
-  readonly name: string;
-  readonly phase: string;
-  readonly percent: number | undefined;
-  readonly tasks: Tasks | undefined;
 };
 
 export type Unwatched = { readonly reason: string; readonly count: number; readonly remedy: string };
@@ -97,7 +100,7 @@ function readRun({ run_id: runId, rollback, containers }: Json): Status['run'] {
   return { isRollback: rollback === true, containers: objectsOf(containers).map(readContainer) };
 }
 
-function readContainer(entry: Json): ContainerInRun {
+function readContainer(entry: Json) {
   return {
     name: nameIn(entry),
     phase: textOf(entry['phase']),

@@ -1,7 +1,7 @@
-import type { OutcomeKind } from '../../state/documents/history.ts';
+import type { PastOutcome } from '../../state/documents/history.ts';
 
 /** Icon and tone of an outcome. */
-export const outcomeDisplay: Readonly<Record<OutcomeKind, readonly [sign: string, tone: string]>> = {
+export const outcomeDisplay: Readonly<Record<PastOutcome['outcome'], readonly [sign: string, tone: string]>> = {
   updated: ['check', 'done'],
   rolled_back: ['back', 'wrong'],
   went_back: ['back', 'held'],
