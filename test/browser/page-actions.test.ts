@@ -85,7 +85,7 @@ describeInBrowser('what people do on the page', () => {
       const response = await route.fetch();
       const json = (await response.json()) as { readonly plan?: object[]; readonly containers?: object[] };
       for (const one of [...(json.plan ?? []), ...(json.containers ?? [])])
-        if ('name' in one && one.name === 'loki') Object.assign(one, more);
+        if ('name' in one && one.name === 'vaultwarden') Object.assign(one, more);
       await route.fulfill({ response, json });
     };
     const data = { saved: ['/data', '/config'], not_saved: [{ path: '/tmp', reason: 'it is a tmpfs' }] };
@@ -93,7 +93,7 @@ describeInBrowser('what people do on the page', () => {
     const planOf = async () => {
       const other = await stage.open();
       await other.route('**/v1/update?dry_run=true*', (route) => change(route, { data }));
-      await row(other, 'loki').getByRole('button', { name: 'Update loki' }).click();
+      await row(other, 'vaultwarden').getByRole('button', { name: 'Update vaultwarden' }).click();
       const text = await other.locator('#confirm .plan').textContent();
       await other.close();
       return text;
