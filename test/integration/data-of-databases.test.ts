@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import { catalogue, webServer } from '../lab/registry/catalogue.ts';
+import type { ImageSpec } from '../lab/registry/image.ts';
 import { leftVolumes, provideDataHelper } from '../support/scene/data-app.ts';
 import { upkeepScene } from '../support/scene/upkeep-scene.ts';
 import { effectsScene } from './effects/scene.ts';
@@ -12,14 +13,15 @@ import { effectsScene } from './effects/scene.ts';
 const rounds = Number(process.env['DATABASE_ROUNDS'] ?? 1);
 const postgres = '/usr/lib/postgresql/15/bin';
 
-/** Debian's programs, which the images do not contain. The volume `/data` is the only thing that is copied. */
-const programs = ['/usr:/usr:ro', '/usr/lib:/lib:ro', '/usr/lib64:/lib64:ro', '/etc/passwd:/etc/passwd:ro'];
+const tools = ['/usr/bin/dash', '/usr/bin/chmod', '/usr/bin/rm', '/usr/bin/setpriv', '/usr/bin/sleep', '/etc/passwd'];
 
 /** A server of PostgreSQL does not run as root. `$0` is its script. */
 const asNobody = 'chmod 777 /data; exec setpriv --reuid=65534 --regid=65534 --clear-groups /usr/bin/dash -c "$0"';
 
 type Database = {
   readonly name: string;
+  /** Its programs of Debian. */
+  readonly files: readonly string[];
   /** Version 1 under write load: it writes each number into /outside/committed once its row is committed. */
   readonly works: string;
   /** A new version that migrates the data, and ends with code 3. */
@@ -33,6 +35,11 @@ const psql = 'psql -qAt -h /outside -U app -d postgres';
 
 const postgresql: Database = {
   name: 'PostgreSQL',
+  files: [
+    ...['initdb', 'pg_isready', 'postgres', 'psql'].map((name) => `${postgres}/${name}`),
+    ...['amcheck', 'dict_snowball', 'plpgsql'].map((name) => join(postgres, `../lib/${name}.so`)),
+    '/usr/share/postgresql/15',
+  ],
   works: `
 cd /outside; export PATH=${postgres}:/usr/bin
 [ -e /data/migrated ] && { echo "migrated data" >&2; exit 9; }
@@ -71,6 +78,7 @@ echo "migration failed" >&2; exit 3`,
 /** A second connection stays open, so that the log is not written back into the database before the stop. */
 const sqlite: Database = {
   name: 'SQLite in WAL mode',
+  files: ['/usr/bin/sqlite3'],
   works: `
 cd /outside; export PATH=/usr/bin
 [ "$(sqlite3 /data/app.db 'PRAGMA user_version')" -le 1 ] || { echo "migrated data" >&2; exit 9; }
@@ -100,16 +108,21 @@ describeInLab('a database under write load', (lab) => {
 
   const canRun = existsSync(`${postgres}/pg_amcheck`) && existsSync('/usr/bin/sqlite3');
 
-  describe.skipIf(!canRun).each([postgresql, sqlite])('$name', ({ works, migratesAndFails, read, name }) => {
+  describe.skipIf(!canRun).each([postgresql, sqlite])('$name', ({ works, migratesAndFails, read, name, files }) => {
     test('has every committed row after a migration that failed, and is undamaged', async () => {
       const outside = join(lab.dir, name.slice(0, 3));
       const helper = await provideDataHelper(engine, lab.registry.host, catalogue['data-helper']);
       rmSync(outside, { recursive: true, force: true });
       mkdirSync(outside);
       chmodSync(outside, 0o777);
-      const image = (version: string, script: string) =>
-        webServer(version, { Cmd: ['/usr/bin/dash', '-c', asNobody, script], Env: ['PATH=/usr/bin'] });
-      const binds = [...programs, 'kept:/data', `${outside}:/outside`];
+      // The volume `/data` is the only thing that is copied.
+      const image = (version: string, script: string): ImageSpec => ({
+        ...webServer(version, { Cmd: ['/usr/bin/dash', '-c', asNobody, script], Env: ['PATH=/usr/bin'] }),
+        empty: true,
+        hasTools: true,
+        copied: [...tools, ...files],
+      });
+      const binds = ['kept:/data', `${outside}:/outside`];
       const config = {
         Labels: { 'upkeep.data': '/data' },
         StopTimeout: 20,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { tar } from './tar.ts';
 import type { TarEntry } from './tar.ts';
@@ -23,6 +23,8 @@ export type ImageSpec = {
   readonly annotations?: Readonly<Record<string, string>>;
   /** Without busybox. */
   readonly empty?: boolean;
+  /** Files and folders of this machine, at the same paths, with the libraries that they load. */
+  readonly copied?: readonly string[];
   /** With the GNU tools and the shell of this machine, for copies of data. */
   readonly hasTools?: boolean | 'whose sync does nothing' | 'whose sync takes three seconds';
 };
@@ -87,6 +89,7 @@ export function buildImage(spec: ImageSpec): BuiltImage {
   const layers = [
     ...(spec.empty ? [] : [busyboxLayer()]),
     ...(spec.hasTools ? [toolsLayer()] : []),
+    ...(spec.copied ? [copiedLayer(spec.copied)] : []),
     ...(spec.hasTools === 'whose sync does nothing'
       ? [layer([{ path: 'bin/sync', content: readFileSync('/usr/bin/true') }])]
       : []),
@@ -188,20 +191,37 @@ let tools: Layer | undefined;
 /** https://www.gnu.org/software/coreutils/ and findutils, with dash and the libraries that they load. */
 function toolsLayer(): Layer {
   const programs = ['cp', 'du', 'find', 'head', 'mkdir', 'rm', 'sleep', 'stat', 'sync'].map(
-    (name) => `/usr/bin/${name}`,
+    (name) => [`bin/${name}`, `/usr/bin/${name}`] as const,
   );
-  const loaded = execFileSync('ldd', [...programs, '/bin/dash'], { encoding: 'utf8' });
-  const libraries = new Set([...loaded.matchAll(/(\/\S+\.so\S*)/g)].map(([path]) => path));
-  const files = new Map([
-    ...programs.map((path) => [`bin/${basename(path)}`, path] as const),
-    ['bin/sh', '/bin/dash'],
-    ...[...libraries].map((path) => [path.slice(1), path] as const),
-  ]);
   tools ??= layer([
     ...['bin', 'lib', 'lib64', 'root', 'tmp'].map((path) => ({ path })),
-    ...[...files].map(([path, source]) => ({ path, content: readFileSync(source) })),
+    ...withLibraries(new Map([...programs, ['bin/sh', '/bin/dash']])),
   ]);
   return tools;
+}
+
+const copies = new Map<string, Layer>();
+
+function copiedLayer(paths: readonly string[]): Layer {
+  const key = paths.join();
+  const known = copies.get(key);
+  if (known !== undefined) return known;
+  const below = (path: string): readonly string[] =>
+    statSync(path).isDirectory() ? readdirSync(path).flatMap((name) => below(join(path, name))) : [path];
+  const made = layer(withLibraries(new Map(paths.flatMap(below).map((path) => [path.slice(1), path]))));
+  copies.set(key, made);
+  return made;
+}
+
+/** The files, by path without a leading slash, and what their programs load. */
+function withLibraries(files: ReadonlyMap<string, string>): readonly TarEntry[] {
+  const contents = new Map([...files].map(([path, source]) => [path, readFileSync(source)]));
+  const programs = [...files].flatMap(([path, source]) =>
+    contents.get(path)?.subarray(1, 4).toString('latin1') === 'ELF' ? [source] : [],
+  );
+  const loaded = execFileSync('ldd', programs, { encoding: 'utf8' });
+  for (const [path] of loaded.matchAll(/\/\S+\.so[^\s:]*(?= \()/g)) contents.set(path.slice(1), readFileSync(path));
+  return [...contents].map(([path, content]) => ({ path, content }));
 }
 
 function digestOf(bytes: Uint8Array): string {
