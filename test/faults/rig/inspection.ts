@@ -148,8 +148,10 @@ function volumes({ Mounts }: Inspected): string {
     .join();
 }
 
-function networks({ NetworkSettings, Id, Config }: Inspected): string {
-  const own = [Id.slice(0, 12), String(Config['Hostname'])];
+function networks({ NetworkSettings, Id, Config, HostConfig }: Inspected): string {
+  // Podman lists the aliases of the container whose network this one uses, which has a new id after its update.
+  const [, holder = ''] = /^container:(.{12})/.exec(String(HostConfig['NetworkMode'])) ?? [];
+  const own = [Id.slice(0, 12), String(Config['Hostname']), holder];
   return Object.entries(NetworkSettings.Networks)
     .map(([name, endpoint]) => {
       const aliases = ((endpoint['Aliases'] ?? []) as string[]).filter((alias) => !own.includes(alias));
