@@ -128,7 +128,7 @@ const passWindow: Pass = async (
     return { kind: 'failed', reason, ownFault: false, wasRunningAtFirst };
   }
   const runHealthcheck = info.abilities.probesHealth ? undefined : createHealthcheckRuns(outside, first);
-  const windowMs = leftOfWindowMs(stopAndHealth, alreadyUpMs);
+  const windowMs = windowFromNowMs(stopAndHealth, alreadyUpMs);
   const proofMs = maxProofMs(first, stopAndHealth);
   const leastMs = healthProbe.kind === 'none' ? 1000 : Math.max(1000, Math.min(proofMs, leastProbingMs));
   const deadlineMs = Math.max(proofMs - alreadyUpMs, leastMs);
@@ -277,21 +277,21 @@ const maxProbeWords = 300;
  * After a crash of Upkeep, the time that a successor has already been up counts. It does not count if the clock was set
  * back.
  */
+function upSince({ nowMs }: EngineInfo, { state }: Container): number {
+  const startedAtMs = Date.parse(state.startedAt);
+  return Number.isNaN(startedAtMs) ? 0 : Math.max(0, nowMs - startedAtMs);
+}
+
 /**
  * An engine tells of an exit once it has written the start to its disk, which a busy disk delays for seconds: the start
  * and the exit take the same lock, https://github.com/moby/moby/blob/v28.5.2/daemon/start.go. What it says directly
  * after such a start proves nothing, even if the container started long ago.
  */
-function leftOfWindowMs({ healthWindowMs }: StopAndHealthPolicy, alreadyUpMs: number): number {
+function windowFromNowMs({ healthWindowMs }: StopAndHealthPolicy, alreadyUpMs: number): number {
   return Math.max(healthWindowMs - alreadyUpMs, Math.min(healthWindowMs, leastWatchedMs));
 }
 
 const leastWatchedMs = 1000;
-
-function upSince({ nowMs }: EngineInfo, { state }: Container): number {
-  const startedAtMs = Date.parse(state.startedAt);
-  return Number.isNaN(startedAtMs) ? 0 : Math.max(0, nowMs - startedAtMs);
-}
 
 /**
  * The time that a container has to become healthy; 0 if its HEALTHCHECK does not count. Without a health timeout: the start period, all tries of its
