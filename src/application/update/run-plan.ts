@@ -97,7 +97,10 @@ export type PlanRun = TransactionRun & {
   readonly alone?: <Result>(work: () => Promise<Result>) => Promise<Result>;
 };
 
-const noImages: ReadonlyMap<string, ImageAhead> = new Map();
+/** By container id. */
+type ImagesAhead = ReadonlyMap<string, ImageAhead>;
+
+const noImages: ImagesAhead = new Map();
 
 function inPlannedOrder({ transactions }: UpdatePlan): NetworkOrder {
   return { transactions, carriers: new Set(), follows: new Map() };
@@ -312,14 +315,14 @@ type AheadOrder = {
 /**
  * Pulls the images of all transactions, as many at once as are updated at once, and changes nothing else: a stop may
  * cut the network of a later pull. A failure is kept for the turn of its container. Images for which the disk has no
- * room, and those of the only transaction of a run, are left for that turn too. The images are by container id.
+ * room, and those of the only transaction of a run, are left for that turn too.
  */
 export async function fetchAhead(
   outside: Outside,
   settings: ServiceSettings,
   order: AheadOrder,
   signal?: AbortSignal,
-): Promise<ReadonlyMap<string, ImageAhead>> {
+): Promise<ImagesAhead> {
   const { transactions, isShared, runId } = order;
   const ahead = new Map<string, ImageAhead>();
   const wanted = transactions.flatMap(({ members }) => members.filter(isPulled));
@@ -350,9 +353,9 @@ async function fetchWhenBack(
   outside: Outside,
   settings: ServiceSettings,
   { members }: PlannedTransaction,
-  { runId, ahead }: { readonly runId: string; readonly ahead: ReadonlyMap<string, ImageAhead> },
+  { runId, ahead }: { readonly runId: string; readonly ahead: ImagesAhead },
   signal?: AbortSignal,
-): Promise<ReadonlyMap<string, ImageAhead>> {
+): Promise<ImagesAhead> {
   const images = new Map(ahead);
   for (const pauseMs of [0, ...pausesUntilBackMs]) {
     if (pauseMs > 0) await outside.clock.sleep(pauseMs, signal);
@@ -367,7 +370,7 @@ async function fetchWhenBack(
 }
 
 /** Whether a pull for one of the members has failed, in a way that may pass. */
-export function isUnpulled(members: readonly PlannedMember[], ahead: ReadonlyMap<string, ImageAhead>): boolean {
+export function isUnpulled(members: readonly PlannedMember[], ahead: ImagesAhead): boolean {
   return members.some(({ container }) => {
     const image = ahead.get(container.id);
     return (

@@ -42,7 +42,7 @@ export function platformsOf(nodes: readonly SwarmNode[]): readonly Platform[] {
 
 /** A service in the form that the registry's check needs. */
 export function subjectOfService(
-  image: Extract<ServiceImage, { kind: 'tagged' }>,
+  image: TaggedImage,
   failures: readonly FailedServiceVersion[],
   settings: Pick<CheckSubject, 'effective' | 'retryFailed' | 'ignoresMonitorOnly'>,
 ): CheckSubject {
@@ -61,7 +61,7 @@ export function subjectOfService(
 /** Combines the verdicts for all platforms. A platform without an image runs no task of the service. */
 export function joinVerdicts(
   service: SwarmService,
-  image: Extract<ServiceImage, { kind: 'tagged' }>,
+  image: TaggedImage,
   verdicts: readonly Verdict[],
   { failures, retryFailed }: Known,
 ): Verdict {
@@ -112,6 +112,8 @@ function isRemembered({ update }: SwarmService, failures: readonly FailedService
 const clockSkewMs = 60_000;
 
 const gravest: readonly Verdict['status'][] = ['unknown', 'held', 'stale'];
+
+type TaggedImage = Extract<ServiceImage, { kind: 'tagged' }>;
 
 /**
  * For a failure that could not be stored: the swarm rolled its last update back, and the tag still points at that
