@@ -414,10 +414,12 @@ export function stopEngine(world: World, kind: RestartKind): void {
 
 /**
  * The engine's start, before it answers the first call. The rules are from Docker's documentation, or measured
- * (`test/contract/boot.ts`): https://docs.docker.com/engine/containers/start-containers-automatically/
+ * (`test/contract/boot.ts`): https://docs.docker.com/engine/containers/start-containers-automatically/ An engine that
+ * lost its power a second time while it was down is started twice, and runs once.
  */
 export function startEngine(world: World): void {
-  const { profile } = world;
+  const { condition, profile } = world;
+  if (condition.up) return;
   const survivors = new Set([...world.containers.values()].filter(({ process }) => process !== undefined));
   for (const container of world.containers.values()) {
     if (!world.liveRestore) shutDownSurvivor(world, container);
@@ -427,7 +429,7 @@ export function startEngine(world: World): void {
   for (const container of world.containers.values()) {
     if (container.process === undefined && restartsAtBoot(container)) tryToStart(world, container);
   }
-  world.condition.up = true;
+  condition.up = true;
   world.events.emit({ kind: 'connected' });
 }
 

@@ -116,6 +116,15 @@ describe('behaviours', () => {
     await clock.advance(10_000);
     expect(control.snapshot().containers['web']).toMatchObject({ running: false, state: { exitCode: 255 } });
   });
+
+  test('run again after two power cuts, the second of them while the engine was down', async () => {
+    const { run, clock, control } = setUp();
+    run('web', {}, { HostConfig: { RestartPolicy: { Name: 'unless-stopped' } } });
+    const restarts = Promise.all([control.restartEngine('power-cut', 200), control.restartEngine('power-cut', 300)]);
+    await clock.advance(300);
+    await restarts;
+    expect(control.snapshot().containers['web']).toMatchObject({ running: true });
+  });
 });
 
 describe('control', () => {
