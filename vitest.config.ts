@@ -2,13 +2,18 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /**
- * A limit of a test ends one that hangs, and judges nothing: several suites at once on a small machine take five times as
+ * For all projects. A limit of a test ends one that hangs, and judges nothing: several suites at once on a small machine take five times as
  * long as one alone. The usual second of a poll is too short there; 10 s are less than the page needs to read again.
  */
-const patient = { expect: { poll: { timeout: 10_000 } }, testTimeout: 900_000, hookTimeout: 900_000 };
+const common = {
+  setupFiles: ['test/support/draw-cases.ts'],
+  expect: { poll: { timeout: 10_000 } },
+  testTimeout: 900_000,
+  hookTimeout: 900_000,
+};
 
 /** Tests that share the lab's engine take turns; what they wait for takes real time. */
-const inLab = { ...patient, fileParallelism: false };
+const inLab = { ...common, fileParallelism: false };
 
 /**
  * One project per kind of test. `unit` needs nothing but Node; the others want the lab, which
@@ -30,7 +35,7 @@ export default defineConfig({
           isolate: false,
           pool: 'threads',
           maxWorkers: availableParallelism(),
-          ...patient,
+          ...common,
         },
       },
       { test: { name: 'contract', include: ['test/contract/**/*.test.ts'], ...inLab } },
@@ -39,7 +44,7 @@ export default defineConfig({
       { test: { name: 'browser', include: ['test/browser/**/*.test.ts'], ...inLab } },
       { test: { name: 'screenshots', include: ['test/browser/screenshots.ts'], ...inLab } },
       { test: { name: 'proxies', include: ['test/proxies/**/*.test.ts'], ...inLab } },
-      { test: { name: 'notify', include: ['test/notify/**/*.test.ts'], ...patient } },
+      { test: { name: 'notify', include: ['test/notify/**/*.test.ts'], ...common } },
       { test: { name: 'faults', include: ['test/faults/**/*.test.ts'], ...inLab } },
       {
         test: {

@@ -188,8 +188,8 @@ function readReport(file) {
   const failures = [];
   for (const { name, status, message, assertionResults } of report.testResults) {
     const failed = assertionResults.filter((test) => test.status === 'failed');
-    for (const { fullName, failureMessages } of failed) failures.push(`${fullName}: ${firstLine(failureMessages[0])}`);
-    if (status === 'failed' && failed.length === 0) failures.push(`${relative(root, name)}: ${firstLine(message)}`);
+    for (const { fullName, failureMessages } of failed) failures.push(`${fullName}: ${beginOf(failureMessages[0])}`);
+    if (status === 'failed' && failed.length === 0) failures.push(`${relative(root, name)}: ${beginOf(message)}`);
   }
   return {
     passed: report.numPassedTests,
@@ -199,8 +199,9 @@ function readReport(file) {
   };
 }
 
-function firstLine(text = '') {
-  return text.split('\n', 1)[0];
+/** Three lines: fast-check names the failed case, and the seed that repeats it, in the second and third. */
+function beginOf(text = '') {
+  return text.split('\n', 3).join(' ').slice(0, 1000);
 }
 
 /** Resolves to the exit code and the whole output. */
