@@ -4,6 +4,7 @@
 //   --engine NAME       another engine of test/lab/engine/engines.mjs
 //   --shape TEXT        only shapes, or mutations, with this text in their name; repeatable
 //   --point NAME        only this point, named as in a failure
+//   --every N           only each Nth call, from that of --seed on: for nested campaigns, which take hours
 //   --rounds N          number of races (campaign G), divided among its shapes, of containers (campaign L), or of
 //                       forgers (campaign N); default 200
 //   --seed N            seed of campaigns L and N, and of the first race of G; each further race adds one
@@ -28,6 +29,7 @@ const { values } = parseArgs({
     engine: { type: 'string' },
     shape: { type: 'string', multiple: true, default: [''] },
     point: { type: 'string' },
+    every: { type: 'string', default: '1' },
     rounds: { type: 'string', default: '200' },
     seed: { type: 'string', default: '1' },
     mutations: { type: 'boolean', default: false },
@@ -61,6 +63,7 @@ for (const letter of values.campaign) {
         ...process.env,
         UPKEEP_CAMPAIGN: letter,
         UPKEEP_SHAPE: values.shape.join('\n'),
+        UPKEEP_EVERY: values.every,
         UPKEEP_ROUNDS: values.rounds,
         UPKEEP_SEED: values.seed,
         UPKEEP_FAKETIME: faketimeLibrary,

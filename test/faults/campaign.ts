@@ -11,7 +11,8 @@ import { describeSoak } from './soak/describe-soak.ts';
 
 /** The campaign of `npm run test:faults`; scripts/faults.mjs documents the variables. */
 const { UPKEEP_CAMPAIGN: letter = 'A', UPKEEP_SHAPE: shape = '', UPKEEP_POINT: only, UPKEEP_REPORT } = process.env;
-const { UPKEEP_ROUNDS: rounds = '200', UPKEEP_SEED: seed = '1', UPKEEP_FAKETIME: library = '' } = process.env;
+const { UPKEEP_ROUNDS: rounds = '200', UPKEEP_SEED: seed = '1', UPKEEP_EVERY: every = '1' } = process.env;
+const { UPKEEP_FAKETIME: library = '' } = process.env;
 
 /** The major version of Docker under test; 0 for Podman. Without a choice it is the installed one. */
 const major = isPodman ? 0 : Number(/^docker-(\d+)/.exec(process.env['LAB_ENGINE'] ?? '')?.[1] ?? 20);
@@ -49,5 +50,9 @@ if (letter === 'G') {
 } else if (letter === 'L') {
   describeSoak({ count: Number(rounds), seed: Number(seed), words, reportFile: UPKEEP_REPORT });
 } else {
-  describeCampaign(letter, { ...scope, only });
+  describeCampaign(letter, {
+    ...scope,
+    only,
+    ...(Number(every) > 1 && { wanted: ({ call }) => call.change % Number(every) === Number(seed) % Number(every) }),
+  });
 }
