@@ -8,6 +8,13 @@ import { changedFiles, filesOf } from './files.mjs';
  * `long` files, which take a minute or more, and a `share` of the others. `npm test -- --all` runs all.
  */
 export const suites = [
+  {
+    name: 'failures',
+    folder: 'test/failures',
+    lab: true,
+    share: 1 / 8,
+    long: ['permissions', 'real-deaths', 'real-registries', 'set-ups'],
+  },
   { name: 'conformance', folder: 'test/conformance', lab: true, clients: true, shards: 2 },
   {
     name: 'integration',
@@ -66,17 +73,10 @@ export const suites = [
     always: ['image'],
     long: ['first-hour', 'compose-written', 'compose-killed', 'compose-files'],
   },
-  {
-    name: 'failures',
-    folder: 'test/failures',
-    lab: true,
-    share: 1 / 4,
-    long: ['permissions', 'real-deaths', 'real-registries', 'set-ups'],
-  },
   { name: 'contract', folder: 'test/contract', lab: true, share: 1, long: ['boot.docker', 'agreement.docker'] },
   { name: 'unit', folder: 'src' },
   { name: 'swarm', folder: 'test/swarm', lab: true, share: 1 / 16, always: ['engine-facts'] },
-  { name: 'browser', folder: 'test/browser', browser: true, share: 1 / 3 },
+  { name: 'browser', folder: 'test/browser', browser: true, share: 1 / 5 },
   { name: 'proxies', folder: 'test/proxies', proxies: true },
   { name: 'check', ciOnly: true, command: ['node', 'scripts/check.mjs', '--without-tests'] },
   { name: 'notify', folder: 'test/notify', receivers: true },
