@@ -118,10 +118,16 @@ export async function removeCopies(
     throw new ServiceError('busy', `Cannot remove the copy of ${quoted(needed.container)}: its update has not ended`, {
       remedy: 'the next run or start of Upkeep, or "upkeep recover", ends an interrupted update',
     });
-  for (const { volume, container } of removed) {
+  for (const [index, { volume, container }] of removed.entries()) {
     const outcome = await engine.removeVolume(volume);
-    if (isFailure(outcome))
-      throw new ServiceError('engine-refused', `Cannot remove the copy of ${quoted(container)}: ${outcome.message}`);
+    if (isFailure(outcome)) {
+      const gone = removed.slice(0, index).map((copy) => quoted(copy.volume));
+      const before = gone.length > 0 ? `; removed before that: ${gone.join(', ')}` : '';
+      throw new ServiceError(
+        'engine-refused',
+        `Cannot remove the copy of ${quoted(container)}: ${outcome.message}${before}`,
+      );
+    }
   }
   return removed;
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { PlannedFault } from '../../../sandbox/engine/calls.ts';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
+import type { Engine } from '../../domain/outside/engine.ts';
 import type { Session } from '../../domain/run/session.ts';
 import { dataVolumeNames } from '../../domain/transaction/data-helper.ts';
 import { writeJournal } from '../../domain/transaction/journal.ts';
@@ -9,6 +10,7 @@ import { defaultSettings, type ServiceSettings } from '../../domain/settings/eff
 import { ServiceError } from '../../domain/text/errors.ts';
 import type { Application } from '../application.ts';
 import { createApplication } from '../create-application.ts';
+import { removeCopies } from './kept-data.ts';
 
 const settings = { ...defaultSettings, healthWindowMs: 1000, stopTimeoutMs: 1000 };
 
@@ -331,6 +333,19 @@ describe('a container with a kept copy of its data', () => {
       expect(await application.keptCopies()).toHaveLength(1);
       expect(await application.removeKeptCopies(['web'])).toHaveLength(1);
       expect(await application.keptCopies()).toEqual([]);
+    });
+  });
+
+  test('is told as removed when the engine refuses to remove a further one', async () => {
+    const scene = await withCopy();
+    const { copy: second } = dataVolumeNames({ leader: 'web', transaction: 'two' });
+    await scene.sandbox.engine.createVolume(second, { ...labels, 'upkeep.data.of': 'two' });
+    const { engine } = scene.startProcess().outside;
+    const removeVolume: Engine['removeVolume'] = async (name) =>
+      name === second ? { kind: 'refused', status: 409, message: 'volume is in use' } : engine.removeVolume(name);
+    const { copy: first } = dataVolumeNames({ leader: 'web', transaction: 'one' });
+    await expect(removeCopies({ engine: { ...engine, removeVolume } }, ['web'])).rejects.toMatchObject({
+      message: `Cannot remove the copy of "web": volume is in use; removed before that: "${first}"`,
     });
   });
 
