@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { PlannedFault } from '../../../sandbox/engine/calls.ts';
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import { createSandboxScene, type SandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
-import type { Engine } from '../../domain/outside/engine.ts';
+import type { EngineWriter } from '../../domain/outside/engine.ts';
 import type { Session } from '../../domain/run/session.ts';
 import { dataVolumeNames } from '../../domain/transaction/data-helper.ts';
 import { writeJournal } from '../../domain/transaction/journal.ts';
@@ -341,7 +341,7 @@ describe('a container with a kept copy of its data', () => {
     const { copy: second } = dataVolumeNames({ leader: 'web', transaction: 'two' });
     await scene.sandbox.engine.createVolume(second, { ...labels, 'upkeep.data.of': 'two' });
     const { engine } = scene.startProcess().outside;
-    const removeVolume: Engine['removeVolume'] = async (name) =>
+    const removeVolume: EngineWriter['removeVolume'] = async (name) =>
       name === second ? { kind: 'refused', status: 409, message: 'volume is in use' } : engine.removeVolume(name);
     const { copy: first } = dataVolumeNames({ leader: 'web', transaction: 'one' });
     await expect(removeCopies({ engine: { ...engine, removeVolume } }, ['web'])).rejects.toMatchObject({
