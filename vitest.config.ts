@@ -2,8 +2,9 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /**
- * For all projects. A limit of a test ends one that hangs, and judges nothing: several suites at once on a small machine take five times as
- * long as one alone. The usual second of a poll is too short there; 10 s are less than the page needs to read again.
+ * For all projects. A limit of a test ends one that hangs, and judges nothing: several suites at once on a small
+ * machine take five times as long as one alone. The usual second of a poll is too short there; 10 s are less than the
+ * page needs to read again.
  */
 const common = {
   setupFiles: ['test/support/draw-cases.ts'],
