@@ -394,6 +394,15 @@ describe('an attacker', () => {
       statuses.push((await scene.ask('/v1/oidc-sign-in', { token: null })).status);
     expect(statuses.filter((status) => status === 429)).toHaveLength(5);
   });
+
+  test('uses up no sign-ins of others when its limit is reached', async () => {
+    await start({ settings: { trustedProxies: ['127.0.0.1'] } });
+    const begin = (address: string) =>
+      scene.ask('/v1/oidc-sign-in', { token: null, headers: { 'x-forwarded-for': address } });
+    for (let each = 0; each < 220; each += 1) await begin('192.0.2.1');
+    expect((await begin('192.0.2.1')).status).toBe(429);
+    expect((await begin('192.0.2.2')).status).toBe(303);
+  });
 });
 
 describe('a file with the secret of this client', () => {

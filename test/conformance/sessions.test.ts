@@ -118,6 +118,14 @@ describe('signing in', () => {
     expect((await scene.ask('/v1/containers')).status).toBe(200);
   });
 
+  test('whose limit is reached uses up no attempts of others', async () => {
+    await start({ settings: { trustedProxies: ['127.0.0.1'] } });
+    const from = (address: string) => ({ 'x-forwarded-for': address });
+    for (let each = 0; each < 120; each += 1) await signIn('wrong-secret', from('192.0.2.1'));
+    expect((await signIn('wrong-secret', from('192.0.2.1'))).status).toBe(429);
+    expect((await signIn(apiToken, from('192.0.2.2'))).status).toBe(201);
+  });
+
   test('with a password, if there is one', async () => {
     const password = {
       verifier: () => 'scrypt:one',

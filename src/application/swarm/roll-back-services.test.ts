@@ -54,6 +54,19 @@ test('a service goes back to the image before its last update, and stays there',
   ]);
 });
 
+test('a caller with a filter does not roll a service back that has the name of a container of its own', async () => {
+  const { open, image, update, second, scene, sandbox, clock } = await deploy();
+  scene.registry.store.publish('acme/web:1', { version: '1' });
+  await sandbox.engine.pullImage({ reference: 'acme/web:1' });
+  sandbox.control.runContainer('web', { Image: 'acme/web:1' });
+  scene.registry.store.publish('acme/web:1', { version: '2' });
+  expect(await clock.run(update)).toEqual(['web updated', 'web updated']);
+  const within = { images: ['acme/*'], containers: [] };
+  const { containers } = await clock.run(() => open().rollBack(['web'], undefined, { within }));
+  expect(containers).toMatchObject([{ name: 'web', image: 'acme/web:1', outcome: 'went_back' }]);
+  expect(await image()).toBe(`swarm/web:1@${second}`);
+});
+
 test('a service whose earlier image has no digest is left alone: its nodes would pull the present version', async () => {
   const { open, image, update, second } = await deploy({ isPinned: false });
   expect(await update()).toEqual(['web updated']);

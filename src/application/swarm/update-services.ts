@@ -1,3 +1,4 @@
+import { accessTest, type AccessFilter } from '../../domain/access/rights.ts';
 import type { Outside, Instance } from '../../domain/outside/outside.ts';
 import { isContainer, type Outcomes, type ContainerOutcome } from '../../domain/run/session.ts';
 import {
@@ -326,15 +327,19 @@ async function platformsFor(
   }
 }
 
-/** The services among the names, each with its earlier image. Other names are containers. Throws before any change. */
+/**
+ * The services among the names, each with its earlier image. Other names are containers. A service outside of `within`
+ * is none of them: it may have the name of a container that the caller may change. Throws before any change.
+ */
 export async function findServicesBack(
   outside: Outside,
   settings: ServiceSettings,
-  names: readonly string[],
+  { names, within }: { readonly names: readonly string[]; readonly within: AccessFilter | undefined },
   signal?: AbortSignal,
 ): Promise<readonly PlannedService[]> {
   const listing = await listServices(outside, signal);
-  const services = listing?.services.filter(({ name }) => names.includes(name)) ?? [];
+  const isWithin = within === undefined ? () => true : accessTest(within);
+  const services = listing?.services.filter((service) => names.includes(service.name) && isWithin(service)) ?? [];
   if (services.length === 0) return [];
   const { engine, instance } = outside;
   const { containerId: ownId } = instance;

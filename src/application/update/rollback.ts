@@ -80,10 +80,10 @@ type RollbackParts = {
 export function createRollback({ outside: world, settings, plan: planner, lock, composeKeeper }: RollbackParts) {
   const outside = announcingRollbacks(world);
   return async (names: readonly string[], signal?: AbortSignal, order: RollbackOrder = {}): Promise<Session> => {
-    const { trigger = 'command', forward = false, data } = order;
+    const { trigger = 'command', forward = false, data, within } = order;
     const leave = await lock.enterInTurn(signal);
     try {
-      const services = await findServicesBack(outside, settings, names, signal);
+      const services = await findServicesBack(outside, settings, { names, within }, signal);
       const others = names.filter((name) => !services.some((service) => service.name === name));
       const previous = await findPrevious(
         outside,
@@ -95,7 +95,7 @@ export function createRollback({ outside: world, settings, plan: planner, lock, 
       const copies = await copiesForRollback(outside, found, data, signal);
       const rollBack = async (runId: string) => {
         order.onBegin?.(runId);
-        const { plan } = await planner(previous, await listAll(outside, signal), signal, order.within);
+        const { plan } = await planner(previous, await listAll(outside, signal), signal, within);
         const returning = await findReturning(outside, plan, signal);
         if (data === 'restore') requireCopies(plan, returning, copies);
         const perform = composeKeeper.keeping(returnToKept(returning, { data, copies }, runTransaction), 'rollback');

@@ -128,13 +128,29 @@ const passwordInUrl = /([a-z][a-z\d+.-]{0,20}:\/\/[^\s/@:]{0,256}:)[^\s/]+(?=@)/
 /** A password whose end was cut off with the rest of its line. */
 const cutPassword = /(:\/\/[^\s/@:]{0,256}:)[^\s/]+$/;
 
-/** A quoted secret ends with its quote, any other one at a space or separator. */
-const labelledSecret =
-  /((?:pass(?:word|wd|phrase)?|pwd|secret|token|credentials?|(?:api|access|private|secret)[_-]?key|authorization)\\{0,3}["']?\s{0,3}[=:]\s{0,3}\\{0,3}["']?(?:(?:bearer|basic|digest)\s{1,3})?)(?:(?<=[=:]\s{0,3}\\{0,3}")(?:\\.|[^"\\])+|(?<=[=:]\s{0,3}\\{0,3}')(?:\\.|[^'\\])+|[^\s"',;&]+)/gi;
+const colours = String.raw`(?:.\[[\d;]{0,9}m){0,2}`;
+const sign = String.raw`(?:[=:]{1,2}>?|->)\s{0,3}${colours}`;
+/** Between a name and its value: `=`, `": "`, `"=>"`, `:=`, `]=`, `->`, also with the colours of a terminal. */
+const between = String.raw`${colours}\\{0,3}(?:["'\]]|%5d){0,2}${colours}\s{0,3}${sign}`;
+
+const secretLabel =
+  '(?:pass(?:word|wd|phrase)?|pwd|secret|token|credentials?|(?:api|access|private|secret)[_-]?key|authorization)';
+
+/** A list ends with its bracket, a quoted secret with its quote, any other one at a space or separator. */
+const labelledSecret = new RegExp(
+  [
+    String.raw`(${secretLabel}${between}(?:\[|\\{0,3}["']?(?:(?:bearer|basic|digest)\s{1,3})?))`,
+    String.raw`(?:(?<=${sign}\[)[^\]]+`,
+    String.raw`|(?<=${sign}\\{0,3}")(?:\\.|[^"\\])+|(?<=${sign}\\{0,3}')(?:\\.|[^'\\])+|[^\s"',;&]+)`,
+  ].join(''),
+  'gi',
+);
 
 /** Headers whose secrets contain spaces. */
-const headerSecret =
-  /((?:cookie["']?\s{0,3}[=:]|authorization["']?\s{0,3}[=:]\s{0,3}["']?digest\s)\s{0,3})(?:"(?:\\.|[^"\\])+|.+)/gi;
+const headerSecret = new RegExp(
+  String.raw`((?:cookie${between}|authorization${between}["']?digest\s)\s{0,3})(?:"(?:\\.|[^"\\])+|.+)`,
+  'gi',
+);
 
 /**
  * Values of variables with a sensitive name, and passwords in others. The longest come first, because one may contain

@@ -62,6 +62,20 @@ describe('hideSecrets()', () => {
     ['Cookie: session=1; user=2', 'Cookie: ***'],
     ['Set-Cookie: session=1; Path=/', 'Set-Cookie: ***'],
     ['Authorization: Digest username="me", response="ab"', 'Authorization: Digest ***'],
+    ['{"password"=>"my phrase", :token=>"two"}', '{"password"=>"***", :token=>"***"}'],
+    ["['password' => 'my phrase', 'user' => 'me']", "['password' => '***', 'user' => 'me']"],
+    ['[password] => phrase', '[password] => ***'],
+    ['user[password]=one&user%5Bpassword%5D=two&page=3', 'user[password]=***&user%5Bpassword%5D=***&page=3'],
+    ['token := "two words" secret->three', 'token := "***" secret->***'],
+    ['if password == nil', 'if password == ***'],
+    ['map[Authorization:[Bearer eyJ] Accept:[*/*]]', 'map[Authorization:[***] Accept:[*/*]]'],
+    ['{"Authorization":["Bearer eyJ","Basic YTpi"],"Host":"h"}', '{"Authorization":[***],"Host":"h"}'],
+    ['"Authorization"=>"Digest username=me, response=ab"', '"Authorization"=>"Digest ***'],
+    ['"Cookie"=>"session=1; user=2"', '"Cookie"=>***"'],
+    ["\x1b[36mpassword\x1b[0m=\x1b[35m'my phrase'\x1b[0m", "\x1b[36mpassword\x1b[0m=\x1b[35m'***'\x1b[0m"],
+    ['\x1b[31mtoken\x1b[0m=two level=info', '\x1b[31mtoken\x1b[0m=*** level=info'],
+    ['a token, a password or a secret is missing', 'a token, a password or a secret is missing'],
+    ['unexpected token < in JSON; token->', 'unexpected token < in JSON; token->'],
   ])('%s', (line, shown) => {
     expect(hideSecrets(line, env)).toBe(shown);
   });

@@ -30,6 +30,7 @@ const hostile: readonly string[] = [
   '1. a number, - a list, + a list',
   '--- === ***',
   '&lt;b&gt; &#42;x&#42; &amp;',
+  '&commat;all &#64;channel &#x40;here &commat;jo',
   String.raw`\*escaped\* \\ \[x\](https://evil.example)`,
   '$$ x $$ {{ .Env }} ${HOME}',
   'manifest unknown: nginx:1.27@sha256:00ff for https://r.example.com/v2/a_b/~c?x=1&y=_2',
@@ -72,7 +73,7 @@ const simple: Live = (sent) =>
 const live: Readonly<Record<MarkupName, Live>> = {
   discord: besideEscapes(people, tags, /\|\|/),
   notifiarr: besideEscapes(people, tags, /\|\|/),
-  mattermost: besideEscapes(people, tags),
+  mattermost: (sent) => first(/&#?\w+;/)(sent) ?? besideEscapes(people, tags)(sent),
   gotify: besideEscapes(tags),
   ntfy: besideEscapes(tags),
   apprise: (sent) => besideEscapes(/</, /&(?!lt;|amp;)/)(sent.replaceAll(/~/g, '')),
@@ -145,6 +146,11 @@ describe.each(names)('the words of strangers for %s', (name) => {
   test('stay marks in the own template of the owner', () => {
     for (const text of hostile) expect(writtenFor(name, { title: '', text, isFromTemplate: true }).text).toBe(text);
   });
+});
+
+test('what looks like an address, and is none for Mattermost, mentions nobody there', () => {
+  for (const words of ['https://_x/&commat;all', 'xhttps://x/&#64;channel', 'https://x_y/@a&#108;l'])
+    expect(live.mattermost(wordsFor('mattermost', words))).toBeUndefined();
 });
 
 /** All texts of a request. */

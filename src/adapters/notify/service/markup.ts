@@ -100,6 +100,9 @@ const withoutLinks: Words = (text) => text.replaceAll(/\](?=[([:])|<(?=[a-z!?/#@
  */
 const withoutMentions: Words = (text) => text.replaceAll(/(?<![a-z\d])@(?=\S)|<(?=[!@]|users\/|at\s)/gi, `$&${space}`);
 
+/** `&commat;` is an `@` for whoever decodes it. */
+const withoutEntities: Words = (text) => text.replaceAll(/&(?=#?\w+;)/g, `$&${space}`);
+
 /** Marks that count only at the begin of a line: a quote, a heading. */
 const withoutLineMarks: Words = (text) => text.replaceAll(/^(?=[ \t]*(?:>|&gt;|#|-#))/gm, space);
 
@@ -182,7 +185,10 @@ export const markups = {
   matrix: { described: 'https://spec.matrix.org/latest/client-server-api/#mtext', words: same },
   mattermost: {
     described: 'https://docs.mattermost.com/collaborate/format-messages.html',
+    // Its server looks for mentions in the decoded text, also in an address that its parser takes for none:
+    // server/public/shared/markdown in https://github.com/mattermost/mattermost.
     words: inOrder(
+      withoutEntities,
       outsideAddresses(inOrder(backslashed(/[\\`*{}[\]#+!>|~]|(?<![a-z\d])_|_(?![a-z\d])/gi), withoutMentions)),
       withoutLinks,
     ),

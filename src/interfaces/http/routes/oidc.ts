@@ -73,8 +73,9 @@ export function createOidcSignIns({ settings, issuer, browsers, clock, log }: Ro
       429: { description: 'Too many' },
     },
     answer: async ({ query, request: { raw, address } }, reply) => {
-      const waits = [attempts.take(address), allAttempts.take('')].filter(({ allowed }) => !allowed);
-      if (waits.length > 0) throw new HttpError(429, 'too many attempts to sign in', { 'Retry-After': '60' });
+      // One that is refused already must not use up the attempts of others.
+      const isAllowed = attempts.take(address).allowed && allAttempts.take('').allowed;
+      if (!isAllowed) throw new HttpError(429, 'too many attempts to sign in', { 'Retry-After': '60' });
       const redirectUrl = oidc.redirectUrl ?? redirectUrlFor(raw);
       const isSecure = redirectUrl.startsWith('https:');
       const to = placeIn(query.to);

@@ -87,9 +87,11 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
         const secret = typeof body['secret'] === 'string' ? body['secret'].trim() : '';
         if (secret === '' || secret.length > maxSecret)
           throw new HttpError(400, 'invalid field "secret" of the request body: expected a token or a password');
-        const waits = [attempts.take(address), allAttempts.take('')].filter(({ allowed }) => !allowed);
-        if (waits.length > 0) {
-          const seconds = Math.max(1, ...waits.map(({ resetMs }) => Math.ceil(resetMs / 1000)));
+        const own = attempts.take(address);
+        // One that is refused already must not use up the attempts of others.
+        const { allowed, resetMs } = own.allowed ? allAttempts.take('') : own;
+        if (!allowed) {
+          const seconds = Math.max(1, Math.ceil(resetMs / 1000));
           throw new HttpError(429, 'too many attempts to sign in', { 'Retry-After': String(seconds) });
         }
         const signedIn = await sessions.signIn({

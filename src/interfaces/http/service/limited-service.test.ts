@@ -44,6 +44,39 @@ test('of two containers of one name, on two engines, only the own one has events
   expect(limitEvent({ ...event, engine: 'near' })).toMatchObject({ container: 'app' });
 });
 
+test('a service of others with the name of an own container is neither decided about nor told of', async () => {
+  const containers = [
+    aTrackedContainer({ name: 'app', image: 'acme/app:1' }),
+    aTrackedContainer({ id: 's1', name: 'app', image: 'vault:1', kind: 'service', updateAvailable: true }),
+  ];
+  const candidate = { digest: `sha256:${'a'.repeat(64)}`, tag: undefined } as const;
+  const decision = { id: 'd1', container: 'app', kind: 'skip', digest: candidate.digest, by: 'anna', atMs: 0 } as const;
+  const taken: string[] = [];
+  const both = {
+    ...whole,
+    inventory: () => ({ ...inventory, containers }),
+    notesOf: () => ({ name: 'app', image: 'vault:1', releases: [] }),
+    decisions: {
+      list: () => Promise.resolve([decision]),
+      candidateOf: () => candidate,
+      take: (request: { readonly by: string }) => Promise.resolve(taken.push(request.by)),
+      withdraw: (_: string, by: string) => Promise.resolve(taken.push(by)),
+    },
+  } as unknown as Service;
+  const { service } = limitService(both, { images: ['acme/*'], containers: [] });
+  expect(service.decisions.candidateOf('app')).toBeUndefined();
+  const request = { kind: 'approve', container: 'app', digest: candidate.digest, by: 'ci' } as const;
+  expect(await service.decisions.take(request)).toMatchObject({ kind: 'conflict' });
+  expect(await service.decisions.list()).toEqual([]);
+  expect(await service.decisions.withdraw('d1', 'ci')).toBeUndefined();
+  expect(service.notesOf('app')).toBeUndefined();
+  expect(taken).toEqual([]);
+  // Who may see both decides about both.
+  const { service: wider } = limitService(both, { images: [], containers: ['app'] });
+  expect(wider.decisions.candidateOf('app')).toEqual(candidate);
+  expect(wider.notesOf('app')).toMatchObject({ image: 'vault:1' });
+});
+
 test.each<[string, Partial<TrackedContainer>, number | undefined]>([
   ['not been checked', { staleness: undefined }, undefined],
   ['been checked in vain', { staleness: 'unknown' }, undefined],

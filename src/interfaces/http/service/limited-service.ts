@@ -32,6 +32,15 @@ export function limitService(service: Service, within: AccessFilter): LimitedSer
     const { containers, unfinished } = seen();
     return [...containers, ...unfinished].some((one) => one.name === name && (engine ?? one.engine) === one.engine);
   };
+  /** A container and a service of its name share their decisions, which are not the caller's if one of them is foreign. */
+  const mayDecide = (name: string, engine?: string): boolean =>
+    isOwn(name, engine) &&
+    !service
+      .inventory()
+      .containers.some(
+        (one) =>
+          one.name === name && (engine ?? one.engine) === one.engine && !isWithin(one) && isOwn(name, one.engine),
+      );
   /** For a name that is unique among the caller's own containers although another engine has it too. */
   const engineOf = (name: string): string | undefined => {
     const engines = own().flatMap((one) => (one.name === name && one.engine !== undefined ? one.engine : []));
@@ -58,12 +67,16 @@ export function limitService(service: Service, within: AccessFilter): LimitedSer
       };
     },
     containerNames: async (signal) => (await service.containerNames(signal)).filter((name) => isOwn(name)),
-    notesOf: (name, engine = engineOf(name)) => (isOwn(name, engine) ? service.notesOf(name, engine) : undefined),
+    notesOf(name, engine = engineOf(name)) {
+      const found = isOwn(name, engine) ? service.notesOf(name, engine) : undefined;
+      return typeof found === 'object' && !isWithin(found) ? undefined : found;
+    },
     decisions: {
-      list: async () => (await service.decisions.list()).filter((one) => isOwn(one.container, one.engine)),
+      list: async () => (await service.decisions.list()).filter((one) => mayDecide(one.container, one.engine)),
       async take(request) {
         const engine = request.engine ?? engineOf(request.container);
-        if (!isOwn(request.container, engine)) return { kind: 'conflict', fault: 'no newer version of it is known' };
+        if (!mayDecide(request.container, engine))
+          return { kind: 'conflict', fault: 'no newer version of it is known' };
         return service.decisions.take({ ...request, ...(engine !== undefined && { engine }) });
       },
       async withdraw(id, by) {
@@ -71,7 +84,7 @@ export function limitService(service: Service, within: AccessFilter): LimitedSer
         return found ? service.decisions.withdraw(id, by) : undefined;
       },
       candidateOf: (name, engine = engineOf(name)) =>
-        isOwn(name, engine) ? service.decisions.candidateOf(name, engine) : undefined,
+        mayDecide(name, engine) ? service.decisions.candidateOf(name, engine) : undefined,
     },
     async check(request, signal) {
       const report = await service.check({ ...request, within }, signal);
