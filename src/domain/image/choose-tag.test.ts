@@ -102,6 +102,15 @@ describe('chooseTag() leaves the versions of other programs', () => {
   ])('behind a word: %s stays where there is %s', (current, others) => expectBest(current, 'major', others, '-'));
 
   test.each([
+    ['PHP8.1-apache', 'PHP8.4-apache', '-'],
+    ['Java17', 'Java21', '-'],
+    ['Alpine3.19', 'Alpine3.20', '-'],
+    ['PG14-v0.2.0', 'PG16-v0.2.0 PG14-v0.2.1 PG16-v0.3.0', 'PG14-v0.2.1 patch'],
+    ['Ubuntu22.04-1.2.0', 'Ubuntu24.04-1.2.0 Ubuntu22.04-1.3.0', 'Ubuntu22.04-1.3.0 minor'],
+    ['Foo3-1.2.0', 'Foo4-1.2.0 Foo4-1.3.0', '-'],
+  ])('in capitals too: %s with %s moves to %s', (current, others, best) => expectBest(current, 'major', others, best));
+
+  test.each([
     ['3.17-R-4.3.0', 'major', '3.18-R-4.3.0 3.18-R-4.3.2 3.19-R-4.4.1', '3.18-R-4.3.0 minor'],
     ['1.2.0-r4.2', 'major', '1.3.0-r4.4', '-'],
     ['1.2.0-p7.4', 'major', '1.2.0-p8.3 1.3.0-p8.3', '-'],
