@@ -125,6 +125,13 @@ test.each([
   ['v123456-alpine', 'v1234567-alpine', '"v1234567-alpine" is higher, but its single number may be an id'],
   ['v123456-alpine', 'v1234567-slim', undefined],
   ['16', '1000000', undefined],
+  ['8u422-jdk', '17.0.12-jdk', '"17.0.12-jdk" is higher, but is numbered in another way'],
+  ['7-jdk', '8u422-jdk', '"8u422-jdk" is higher, but is numbered in another way'],
+  ['2024.1', '8960.1', '"8960.1" is higher, but is numbered in another way'],
+  ['8u422', '2024.1', '"2024.1" is higher, but is a date'],
+  ['4.6.5', '20.04.1', '"20.04.1" is higher, but is a date'],
+  ['0.6.24', '2021.12.16', '"2021.12.16" is higher, but is a date'],
+  ['2024.8.1', '20240902', '"20240902" is higher, but is dated in another way'],
 ])('chooseTag() says of %s why it is not %s', (current, other, because) => {
   const tags = [current, other];
   expect(chooseTag({ current, tags, policy: policyOf('major') }).because).toBe(because);

@@ -312,6 +312,11 @@ function isYearAndMonth({ tag, prefix }: VersionTag): boolean {
   return /^[1-3]\d\.0[1-9](?!\d)/.test(tag.slice(prefix.length));
 }
 
+/** Whether the numbers are a date or begin with a year. */
+function isDated({ form }: VersionTag): boolean {
+  return form !== 'version' && form !== 'update';
+}
+
 function isInYears({ numbers: [year = 0, month = 0] }: VersionTag): boolean {
   return year >= 10 && year < 40 && month <= 12;
 }
@@ -432,7 +437,10 @@ const because: Readonly<Record<Refusal, (own: VersionTag, next: VersionTag, wide
   suffix: (own, next) => `ends in ${quoted(next.written)}, not in ${quoted(own.written)}`,
   count: (own, next) => `has ${next.numbers.length} numbers, not ${own.numbers.length}`,
   end: () => 'the same version with higher numbers at its end',
-  form: (own) => (own.form === 'version' ? 'is a date' : 'is dated in another way'),
+  form: (own, next) => {
+    if (!isDated(next) && !isYearAndMonth(next)) return 'is numbered in another way';
+    return isDated(own) ? 'is dated in another way' : 'is a date';
+  },
   id: () => 'its single number may be an id',
   'pre-release': () => 'is a pre-release',
   policy: (own, next, widest) => `is a ${kindOfStep(own.numbers, next.numbers)} step, and the policy is ${widest}`,
