@@ -137,6 +137,22 @@ test.each([
   expect(chooseTag({ current, tags, policy: policyOf('major') }).because).toBe(because);
 });
 
+test.each([
+  ['pg14-v0.3.0', 'pg16-v0.4.0 pg17-v0.3.0', '"pg16-v0.4.0" is higher, but begins with "pg16-v", not with "pg14-v"'],
+  ['alpine3.19-v17.2.1', 'alpine3.21-v18.0', undefined],
+  [
+    'alpine3.19-v17.2.1',
+    'alpine3.20-v17.2.1 alpine3.21-v18.0.0 ubuntu24.04-v18.0.1 v18.0.2',
+    '"alpine3.21-v18.0.0" is higher, but begins with "alpine3.21-v", not with "alpine3.19-v"',
+  ],
+  ['16-v0.3.0', '17-v0.4.0 v0.5.0', '"17-v0.4.0" is higher, but begins with "17-v", not with "16-v"'],
+  ['pg14-v0.3.0', 'pg16-v0.4.0-rc.1 pg16-v0.4.0-amd64 pg16-v0.3.0', undefined],
+  ['pg14-v0.3.0', 'pg14-v0.3.1 pg16-v0.4.0', undefined],
+])('chooseTag() says that %s is behind %s, which begin with another number', (current, others, because) => {
+  const tags = [current, ...others.split(' ')];
+  expect(chooseTag({ current, tags, policy: policyOf('major') }).because).toBe(because);
+});
+
 test('chooseTag() takes no month for a later year', () => {
   const tags = ['2024', '202402', '202403', '20240301', '2025', '2024.1', '202402.1', '2024.2'];
   const next = (current: string) =>
