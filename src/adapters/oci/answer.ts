@@ -116,7 +116,9 @@ type ListingPlace = {
  * link to another host or path is refused, and only its query is used.
  */
 export function nextPage(link: string | undefined, { url, behind }: ListingPlace): string | undefined {
-  const target = link === undefined ? undefined : targetIn(link.slice(0, maxLink));
+  if (link === undefined) return undefined;
+  const target = targetIn(link.slice(0, maxLink));
+  if (target === undefined && link.length > maxLink) throw refused('at a URL that is too long');
   if (target === undefined) return undefined;
   if (!URL.canParse(target, url.href)) throw refused('at an invalid URL');
   const next = new URL(target, url.href);

@@ -20,12 +20,14 @@ type GuardedOptions = {
   readonly tls?: boolean;
   readonly repositories?: number;
   readonly opens?: (token: string, path: string) => boolean;
+  /** The answer to a token that does not open a path, with `REALM` for its token server; a challenge by default. */
+  readonly refusal?: { readonly status: number; readonly headers: Readonly<Record<string, string>> };
 };
 
 /** A registry with `team/app:1` … `team/app9:1` that accepts the tokens of its token server. */
 async function guarded(
   issue: (request: SeenRequest, token: string) => object | number = (_, token) => ({ token }),
-  { tls = false, repositories = 10, opens = () => true }: GuardedOptions = {},
+  { tls = false, repositories = 10, opens = () => true, refusal }: GuardedOptions = {},
 ): Promise<Guarded> {
   const content = emptyContent();
   const { digest } = putImage(content, 'team/app:1');
@@ -40,9 +42,16 @@ async function guarded(
       : { body: JSON.stringify(answer) };
   });
   const takes = (token: string, path: string): boolean =>
-    Number(token.split('-')[1] ?? 0) >= oldest && opens(token, path);
-  const answer = requireToken(serveContent(content), () => `${tokens.url}/token`, takes);
-  const registry = await rig.serve(answer, { tls });
+    Number(token.split('-')[1] ?? 0) >= oldest && (refusal !== undefined || opens(token, path));
+  const realm = () => `${tokens.url}/token`;
+  const answer = requireToken(serveContent(content), realm, takes);
+  const refusing: Answer = (request) => {
+    const token = request.headers.authorization?.slice('Bearer '.length);
+    if (refusal === undefined || token === undefined || opens(token, request.url)) return answer(request);
+    const headers = Object.entries(refusal.headers).map(([name, text]) => [name, text.replace('REALM', realm())]);
+    return { ...refusal, headers: Object.fromEntries(headers) as Record<string, string> };
+  };
+  const registry = await rig.serve(refusing, { tls });
   return { registry, tokens, digest, revoke: () => (oldest = issued + 1) };
 }
 
@@ -135,6 +144,22 @@ describe('with a token server', () => {
     const oci = rig.registry();
     expect(await checkAll(registry, oci)).toEqual(names(10).map(() => digest));
     expect(tokens.seen.map((request) => scopesOf(request).length).toSorted((a, b) => a - b)).toEqual([1, 10]);
+    expect(scopesOf(tokens.seen[1]!)).toEqual(['repository:team/app7:pull']);
+  });
+
+  test.each([
+    ['without a challenge', {}],
+    ['with a challenge', { 'www-authenticate': 'Bearer realm="REALM",error="insufficient_scope"' }],
+  ])('also where the registry refuses it with 403 (%s)', async (_, headers) => {
+    const issue = (request: SeenRequest, token: string) => ({
+      token: scopesOf(request).length > 1 ? `${token}-most` : token,
+    });
+    const opens = (token: string, path: string) => !(token.endsWith('-most') && path.includes('/app7/'));
+    const { tokens, registry, digest } = await guarded(issue, { tls: true, opens, refusal: { status: 403, headers } });
+    const oci = rig.registry();
+    for (let times = 0; times < 2; times += 1)
+      expect(await checkAll(registry, oci)).toEqual(names(10).map(() => digest));
+    expect(tokens.seen.map((request) => scopesOf(request).length)).toEqual([10, 1]);
     expect(scopesOf(tokens.seen[1]!)).toEqual(['repository:team/app7:pull']);
   });
 

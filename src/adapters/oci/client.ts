@@ -44,7 +44,8 @@ export function createClient(options: ClientOptions): Client {
   return request;
 
   /**
-   * Sends a request, with a token if the host requires one. After a 401 it answers the challenge and retries once.
+   * Sends a request, with a token if the host requires one. After a 401 it answers the challenge and retries once. After
+   * a 403 for a token that is for other repositories too, it retries once with one for this repository alone.
    * Other requests wait for the first one to a host, which learns the scheme and the challenge.
    */
   async function request(endpoint: Endpoint, ask: RegistryRequest, signal?: AbortSignal): Promise<WireAnswer> {
@@ -58,9 +59,11 @@ export function createClient(options: ClientOptions): Client {
       const authorization = host.challenge && (await answerChallenge(context, host.challenge, defaultScopes(ask)));
       const answer = await send(context, authorization);
       if (!isDenial(answer)) return answer;
-      if (answer.status !== 401 || answer.elsewhere !== undefined)
+      // A 403 may mean that the scopes of the token do not suffice: https://www.rfc-editor.org/rfc/rfc6750#section-3.1
+      const isOfSharedToken = authorization?.isShared === true && ask.isTentative !== true;
+      if (answer.elsewhere !== undefined || !(answer.status === 401 || isOfSharedToken))
         return await handleDenial(context, answer, authorization);
-      host.challenge = chooseChallenge(answer.headers['www-authenticate']);
+      if (answer.status === 401) host.challenge = chooseChallenge(answer.headers['www-authenticate']);
       context.release();
       return await retryWithChallenge(context, authorization, answer);
     } finally {
@@ -75,8 +78,9 @@ export function createClient(options: ClientOptions): Client {
   ): Promise<WireAnswer> {
     const { ask } = context;
     refused?.refused();
-    const challenge = chooseChallenge(refusal.headers['www-authenticate']);
-    const named = challenge?.parameters.get('scope')?.split(' ').filter(Boolean) ?? [];
+    const asked = refusal.status === 401 ? chooseChallenge(refusal.headers['www-authenticate']) : undefined;
+    const challenge = refusal.status === 401 ? asked : context.host.challenge;
+    const named = asked?.parameters.get('scope')?.split(' ').filter(Boolean) ?? [];
     const scopes = named.length === 0 ? defaultScopes(ask) : named;
     const authorization = challenge && (await answerChallenge(context, challenge, scopes));
     if (authorization === undefined || authorization.header === refused?.header)

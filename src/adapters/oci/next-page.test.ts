@@ -20,6 +20,14 @@ describe('nextPage()', () => {
     expect(nextPage(link, { url })).toBe(expected);
   });
 
+  test('refuses a link that it cannot read to its end, which would end the list', () => {
+    const linkOf = (length: number) => `</v2/a/b/tags/list?last=${'x'.repeat(length - 37)}>; rel="next"`;
+    expect(linkOf(2000)).toHaveLength(2000);
+    expect(nextPage(linkOf(2000), { url })).toBe(`?last=${'x'.repeat(1963)}`);
+    for (const length of [2020, 5000])
+      expect(() => nextPage(linkOf(length), { url })).toThrow('its list continues at a URL that is too long');
+  });
+
   test('throws nothing but its failure, and its queries stay at the path', () => {
     const part = fc.oneof(
       fc.string(),

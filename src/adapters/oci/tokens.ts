@@ -13,6 +13,8 @@ export type Authorization = {
   readonly header: string;
   /** True if it contains a login or a token for a login. A token for anonymous users is not secret. */
   readonly isSecret: boolean;
+  /** True for a token that is for other repositories too. */
+  readonly isShared: boolean;
   /** Call it after a refusal, so that the next request gets a new token. */
   readonly refused: () => void;
 };
@@ -50,15 +52,18 @@ export function createAuthorize(tokens: Tokens, { isInsecure, maySendPlainLogin,
     const { challenge, scopes, login, companions = [] } = request;
     const { credential } = login;
     if (challenge.scheme === 'basic')
-      return credential?.kind === 'password' ? { header: basic(credential), isSecret: true, refused } : undefined;
+      return credential?.kind === 'password'
+        ? { header: basic(credential), isSecret: true, isShared: false, refused }
+        : undefined;
     if (credential?.kind === 'registry-token')
-      return { header: `Bearer ${credential.registryToken}`, isSecret: true, refused };
+      return { header: `Bearer ${credential.registryToken}`, isSecret: true, isShared: false, refused };
     const realm = await realmOf(request, signal);
     const wanted: TokenRequest = { realm, service: challenge.parameters.get('service'), scopes, login, companions };
     const token = await tokens.get(wanted, signal);
     return {
       header: `Bearer ${token}`,
       isSecret: credential !== undefined,
+      isShared: tokens.isShared(wanted, token),
       refused: () => tokens.forget(wanted, token),
     };
   };
@@ -84,6 +89,8 @@ function refused(): void {}
 type Tokens = {
   /** Throws a `HttpFailure`: `denied` when the token server refuses the login. */
   readonly get: (request: TokenRequest, signal?: AbortSignal) => Promise<string>;
+  /** Whether the token, as the last `get` returned it, was requested for several scopes. */
+  readonly isShared: (request: TokenRequest, token: string) => boolean;
   /** Drops the token, so that the next `get` requests a new one. Ignored if a newer token is cached. */
   readonly forget: (request: TokenRequest, token: string) => void;
 };
@@ -109,6 +116,10 @@ export function createTokens(clock: Clock, send: SendToTokenServer): Tokens {
       const token = carried ?? (await ask(request, key, () => [], signal));
       if (token === undefined) throw new Error('a token request for one scope without a result');
       return token;
+    },
+    isShared(request, token) {
+      const known = kept.get(keyOf(request));
+      return known?.token === token && known.isShared;
     },
     forget(request, token) {
       const key = keyOf(request);

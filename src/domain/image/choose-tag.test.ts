@@ -102,6 +102,15 @@ describe('chooseTag() leaves the versions of other programs', () => {
   ])('behind a word: %s stays where there is %s', (current, others) => expectBest(current, 'major', others, '-'));
 
   test.each([
+    ['PHP8.1-apache', 'PHP8.4-apache', '-'],
+    ['Java17', 'Java21', '-'],
+    ['Alpine3.19', 'Alpine3.20', '-'],
+    ['PG14-v0.2.0', 'PG16-v0.2.0 PG14-v0.2.1 PG16-v0.3.0', 'PG14-v0.2.1 patch'],
+    ['Ubuntu22.04-1.2.0', 'Ubuntu24.04-1.2.0 Ubuntu22.04-1.3.0', 'Ubuntu22.04-1.3.0 minor'],
+    ['Foo3-1.2.0', 'Foo4-1.2.0 Foo4-1.3.0', '-'],
+  ])('in capitals too: %s with %s moves to %s', (current, others, best) => expectBest(current, 'major', others, best));
+
+  test.each([
     ['3.17-R-4.3.0', 'major', '3.18-R-4.3.0 3.18-R-4.3.2 3.19-R-4.4.1', '3.18-R-4.3.0 minor'],
     ['1.2.0-r4.2', 'major', '1.3.0-r4.4', '-'],
     ['1.2.0-p7.4', 'major', '1.2.0-p8.3 1.3.0-p8.3', '-'],
@@ -116,8 +125,31 @@ test.each([
   ['v123456-alpine', 'v1234567-alpine', '"v1234567-alpine" is higher, but its single number may be an id'],
   ['v123456-alpine', 'v1234567-slim', undefined],
   ['16', '1000000', undefined],
+  ['8u422-jdk', '17.0.12-jdk', '"17.0.12-jdk" is higher, but is numbered in another way'],
+  ['7-jdk', '8u422-jdk', '"8u422-jdk" is higher, but is numbered in another way'],
+  ['2024.1', '8960.1', '"8960.1" is higher, but is numbered in another way'],
+  ['8u422', '2024.1', '"2024.1" is higher, but is a date'],
+  ['4.6.5', '20.04.1', '"20.04.1" is higher, but is a date'],
+  ['0.6.24', '2021.12.16', '"2021.12.16" is higher, but is a date'],
+  ['2024.8.1', '20240902', '"20240902" is higher, but is dated in another way'],
 ])('chooseTag() says of %s why it is not %s', (current, other, because) => {
   const tags = [current, other];
+  expect(chooseTag({ current, tags, policy: policyOf('major') }).because).toBe(because);
+});
+
+test.each([
+  ['pg14-v0.3.0', 'pg16-v0.4.0 pg17-v0.3.0', '"pg16-v0.4.0" is higher, but begins with "pg16-v", not with "pg14-v"'],
+  ['alpine3.19-v17.2.1', 'alpine3.21-v18.0', undefined],
+  [
+    'alpine3.19-v17.2.1',
+    'alpine3.20-v17.2.1 alpine3.21-v18.0.0 ubuntu24.04-v18.0.1 v18.0.2',
+    '"alpine3.21-v18.0.0" is higher, but begins with "alpine3.21-v", not with "alpine3.19-v"',
+  ],
+  ['16-v0.3.0', '17-v0.4.0 v0.5.0', '"17-v0.4.0" is higher, but begins with "17-v", not with "16-v"'],
+  ['pg14-v0.3.0', 'pg16-v0.4.0-rc.1 pg16-v0.4.0-amd64 pg16-v0.3.0', undefined],
+  ['pg14-v0.3.0', 'pg14-v0.3.1 pg16-v0.4.0', undefined],
+])('chooseTag() says that %s is behind %s, which begin with another number', (current, others, because) => {
+  const tags = [current, ...others.split(' ')];
   expect(chooseTag({ current, tags, policy: policyOf('major') }).because).toBe(because);
 });
 

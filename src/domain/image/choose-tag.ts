@@ -167,6 +167,10 @@ function* findByVersion({ current, tags }: TagQuestion, widest: VersionKind): St
     const version = parseVersionTag(tag, endIn);
     return version?.prefix === own.prefix ? version : undefined;
   };
+  const words = withoutNumbers(own.prefix);
+  /** Whether another number may be before the version of a tag: `pg16-v0.4.0` beside `pg14-v0.2.0`. */
+  const isBeside = (tag: string) =>
+    words !== own.prefix && !tag.startsWith(own.prefix) && tag.startsWith(words.slice(0, words.indexOf('#')));
   let steps = 0;
   for (const tag of tags.split('\n')) {
     if ((steps += 1) % tagsPerYield === 0) yield;
@@ -175,6 +179,9 @@ function* findByVersion({ current, tags }: TagQuestion, widest: VersionKind): St
     if (version === undefined) {
       const id = idAfter(own, tag);
       if (id !== undefined) refuse(id, 'id');
+      const beside = isBeside(tag) ? parseVersionTag(tag, endIn) : undefined;
+      if (beside !== undefined && withoutNumbers(beside.prefix) === words && judge(own, beside, widest) === 'higher')
+        refuse(beside, 'prefix');
       continue;
     }
     if (version.suffix.shape === own.suffix.shape && isComparable(own, version)) {
@@ -208,6 +215,11 @@ function* findByVersion({ current, tags }: TagQuestion, widest: VersionKind): St
     },
     because: describeRefused(own, refused, widest),
   };
+}
+
+/** With `#`, which is in no tag, for each number. */
+function withoutNumbers(prefix: string): string {
+  return prefix.replaceAll(/\d+(?:\.\d+)*/g, '#');
 }
 
 /** The tag with a number that is too long for a version, behind one that is nearly so: `1000000` after `999999`. */
@@ -259,7 +271,7 @@ function kindOfStep(from: readonly number[], to: readonly number[]): VersionKind
 const kept: Readonly<Record<VersionKind, number>> = { major: 0, minor: 1, patch: 2 };
 
 /** Why a higher version is no candidate, in the order of its interest to users. */
-const refusals = ['number', 'suffix', 'count', 'form', 'end', 'id', 'pre-release', 'policy'] as const;
+const refusals = ['number', 'suffix', 'prefix', 'count', 'form', 'end', 'id', 'pre-release', 'policy'] as const;
 
 type Refusal = (typeof refusals)[number];
 
@@ -310,6 +322,11 @@ function isOfOneStage(own: VersionTag, next: VersionTag): boolean {
 /** `20.04.1`: no version has a number with a leading zero behind a year. */
 function isYearAndMonth({ tag, prefix }: VersionTag): boolean {
   return /^[1-3]\d\.0[1-9](?!\d)/.test(tag.slice(prefix.length));
+}
+
+/** Whether the numbers are a date or begin with a year. */
+function isDated({ form }: VersionTag): boolean {
+  return form !== 'version' && form !== 'update';
 }
 
 function isInYears({ numbers: [year = 0, month = 0] }: VersionTag): boolean {
@@ -430,9 +447,13 @@ const because: Readonly<Record<Refusal, (own: VersionTag, next: VersionTag, wide
   number: (own, { suffix: { bare } }) =>
     `the number ${bare.find((number, at) => number !== own.suffix.bare[at])} at its end may be the version of another program`,
   suffix: (own, next) => `ends in ${quoted(next.written)}, not in ${quoted(own.written)}`,
+  prefix: (own, next) => `begins with ${quoted(next.prefix)}, not with ${quoted(own.prefix)}`,
   count: (own, next) => `has ${next.numbers.length} numbers, not ${own.numbers.length}`,
   end: () => 'the same version with higher numbers at its end',
-  form: (own) => (own.form === 'version' ? 'is a date' : 'is dated in another way'),
+  form: (own, next) => {
+    if (!isDated(next) && !isYearAndMonth(next)) return 'is numbered in another way';
+    return isDated(own) ? 'is dated in another way' : 'is a date';
+  },
   id: () => 'its single number may be an id',
   'pre-release': () => 'is a pre-release',
   policy: (own, next, widest) => `is a ${kindOfStep(own.numbers, next.numbers)} step, and the policy is ${widest}`,

@@ -124,13 +124,14 @@ const variantGrammar = new RegExp(
       .join('|'),
     ')(?:[-_]|$))+',
   ].join(''),
+  'i',
 );
 
 /** A number before a version that is marked as one: `16-v0.3.0`. */
 const countGrammar = /^(?!20\d\d-[01]\d)v?\d+[-_](?:[^-_]+[-_])*?(?=v\d+\.\d)/;
 
 /** The number of a base system alone is not a version: `alpine3.20`. */
-const baseGrammar = new RegExp(`(?:^|[-_.])(?:${bases})$`);
+const baseGrammar = new RegExp(`(?:^|[-_.])(?:${bases})$`, 'i');
 
 /** Nor is that of a program behind a word: `apache-php8.1`, `stable-pg14`. */
 const programGrammar = new RegExp(`[-_.](?:${programs})[-_]?$`, 'i');
