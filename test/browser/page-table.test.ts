@@ -145,6 +145,27 @@ describeInBrowser('the table', () => {
     await page.close();
   });
 
+  test('the keyboard goes on at the row that a dialog was opened from, even if the row was filled anew meanwhile', async () => {
+    const page = await stage.open();
+    await page.locator('#live[data-state="live"]').waitFor();
+    const link = row(page, 'traefik').locator('.c-name a');
+    await link.focus();
+    await page.keyboard.press('u');
+    await page.locator('#confirm .plan').waitFor();
+    await link.evaluate((node) => node.setAttribute('data-before', ''));
+    const withdraw = await skip(stage, 'traefik');
+    await page.locator('tr.row[data-name="traefik"] a[data-before]').waitFor({ state: 'detached' });
+    await withdraw();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Escape');
+    await expect
+      .poll(() => page.evaluate('document.activeElement.closest(".row")?.dataset.name'), { timeout: 5000 })
+      .toBe('traefik');
+    await page.keyboard.press('x');
+    await page.getByText('1 selected').waitFor();
+    await page.close();
+  });
+
   test('Back closes a drawer that was opened, and leaves the filter', async () => {
     const page = await stage.open({ at: '#/?show=ready' });
     await row(page, 'traefik').locator('.c-name a').click();
@@ -220,4 +241,14 @@ async function shown(page: OpenPage): Promise<readonly string[]> {
   return page.evaluate<string[]>(
     `[...document.querySelectorAll('tr.row')].filter((row) => !row.hidden).map((row) => row.dataset.name)`,
   );
+}
+
+/** Skips the newer version of a container; withdraws that when it is called. */
+async function skip({ service }: Stage, container: string): Promise<() => Promise<void>> {
+  const { containers } = (await service.ask('/v1/containers/details')).json();
+  const { latest_digest: digest } = containers.find(({ name }: { name: string }) => name === container);
+  const headers = { 'content-type': 'application/json' };
+  const body = JSON.stringify({ decision: 'skip', container, digest });
+  const { id } = (await service.ask('/v1/decisions', { method: 'POST', headers, body })).json();
+  return async () => void (await service.ask(`/v1/decisions/${id}`, { method: 'DELETE' }));
 }

@@ -132,7 +132,8 @@ function chooseCommand({ words, namesAfterTerminator, flags }: Words): Omit<Comm
     mode: question ?? 'command',
     faults: [
       ...(named === undefined && question === undefined ? faultsOfFirstWord(first) : []),
-      ...(command.usage !== '' ? [] : names.map((name) => unexpectedName(command.name, name))),
+      ...(command.usage === '' ? names : []).map((name) => unexpectedName(command.name, name, 'no names')),
+      ...(command.usage === 'NAME' ? names.slice(1) : []).map((name) => unexpectedName(command.name, name, 'one name')),
       ...(command.usage.startsWith('NAME') && names.length === 0 ? [missingName(command.name)] : []),
       ...[...flags].flatMap(([key, { source }]) => faultsOfFlag(command.name, key, source)),
     ],
@@ -158,10 +159,10 @@ function isTypoOf(name: string, word: string): boolean {
   return word.length < 20 && editDistance(word.toLowerCase(), name) <= (name.length > 4 ? 2 : 1);
 }
 
-function unexpectedName(command: CommandName, name: string): Fault {
+function unexpectedName(command: CommandName, name: string, taken: string): Fault {
   return {
     kind: 'usage',
-    message: `Cannot use ${quoted(withoutSecretParts(name))}: "upkeep ${command}" takes no names`,
+    message: `Cannot use ${quoted(withoutSecretParts(name))}: "upkeep ${command}" takes ${taken}`,
   };
 }
 

@@ -582,6 +582,14 @@ describe('the command', () => {
     });
   });
 
+  test('notes takes one name, and drops no other without a word', () => {
+    expect(faultsOf(['notes', 'web', 'db', 'cache'])).toMatchObject({
+      exitCode: 2,
+      message: 'Cannot use "db": "upkeep notes" takes one name\nCannot use "cache": "upkeep notes" takes one name',
+    });
+    expect(load(['notes', 'web']).kind).toBe('command');
+  });
+
   test('demo does not look at the variables of the engine', () => {
     expect(load(['demo'], { DOCKER_HOST: 'nonsense', UPKEEP_CLEANUP: 'nonsense' }).kind).toBe('command');
   });

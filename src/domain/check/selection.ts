@@ -258,7 +258,7 @@ function imagesAmong(all: readonly string[]): string {
  */
 export function refuseUnmatched(
   { unmatched }: { readonly unmatched: readonly UnmatchedFilter[] },
-  verb: 'check' | 'update' | 'decide about',
+  verb: 'check' | 'update' | 'decide about' | 'show release notes of',
 ): void {
   if (unmatched.length === 0) return;
   const message = unmatched

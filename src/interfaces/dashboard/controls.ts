@@ -27,6 +27,7 @@ export function startControls({ context, table, arrange, signOut }: ControlParts
   for (const dialog of document.querySelectorAll('dialog')) {
     dialog.addEventListener('click', ({ target }) => target === dialog && dialog.close());
   }
+  keepRowFocused();
   const search = byId('search', HTMLInputElement);
   search.addEventListener('input', () => context.go({ q: search.value }));
   const groupBy = byId('group-by', HTMLSelectElement);
@@ -55,6 +56,26 @@ export function startControls({ context, table, arrange, signOut }: ControlParts
   document.addEventListener('visibilitychange', () => {
     if (!document.hidden) context.act.tryNow();
   });
+}
+
+/**
+ * A closed dialog returns the focus to the control that had it before. A row that was filled anew meanwhile has lost that
+ * control, so its name takes the focus.
+ */
+function keepRowFocused(): void {
+  let focused: Element | null = null;
+  document.addEventListener('focusin', ({ target }) => {
+    if (target instanceof Element && target.closest('dialog') === null) focused = target.closest('tr.row');
+  });
+  document.addEventListener(
+    'close',
+    () => {
+      // Until the page is painted, a control of the closed dialog may still count as focused.
+      if (document.activeElement?.matches('body, dialog:not([open]) *') === true)
+        focused?.querySelector<HTMLElement>('.c-name a')?.focus({ preventScroll: true });
+    },
+    true,
+  );
 }
 
 /** Shows the address: the page that it names, and its values in the controls. */

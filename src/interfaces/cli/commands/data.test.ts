@@ -36,7 +36,17 @@ test('data list shows size, time and volume of each kept copy, and of the named 
   expect(line).toMatch(/^web +2026-01-02T04:00Z +2026-01-04T04:00Z +412 MB +5,016 +upkeep-data-web-1f0c6f7a9d3b2e41$/);
   expect(rest).toEqual(['']);
   expect((await run(['data'])).fake.out()).toContain('db ');
-  expect((await run(['data', 'list', 'nobody'])).fake.out()).toBe('No copy of data is kept.\n');
+});
+
+test('data list says that no copy is kept only if none is', async () => {
+  const { context, fake } = createCommandScene(['data', 'list']);
+  expect(await data(context)).toBe(0);
+  expect(fake.out()).toBe('No copy of data is kept.\n');
+});
+
+test('data list names the containers that it finds no copy of, because others may have one', async () => {
+  expect((await run(['data', 'list', 'nobody'])).fake.out()).toBe('No copy of the data of "nobody" is kept.\n');
+  expect((await run(['data', 'list', 'a', 'b'])).fake.out()).toBe('No copy of the data of "a", "b" is kept.\n');
 });
 
 test('data list tells a copy that an update has left from one that an update still needs', async () => {

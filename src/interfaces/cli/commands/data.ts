@@ -39,9 +39,15 @@ export async function data(context: CommandContext): Promise<number> {
     ({ container }) => names.length === 0 || names.includes(container),
   );
   if (settings.output.json) printDocument(terminal, { copies: copies.map(copyEntry) });
-  else if (copies.length === 0) printLines(terminal.out, ['No copy of data is kept.']);
+  else if (copies.length === 0) printLines(terminal.out, [noCopy(names)]);
   else await printTable(terminal, tableOf(copies), styleFor(terminal.out, settings));
   return exitCodes.done;
+}
+
+/** Copies of other containers than the named ones may be kept. */
+function noCopy(names: readonly string[]): string {
+  if (names.length === 0) return 'No copy of data is kept.';
+  return `No copy of the data of ${names.map((name) => quoted(name)).join(', ')} is kept.`;
 }
 
 function tableOf(copies: Copies): Table {

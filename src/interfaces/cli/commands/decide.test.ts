@@ -126,6 +126,14 @@ test('upkeep unskip takes back what was decided, once', async () => {
   expect(second.fake.err()).toBe('upkeep: Cannot unskip "web": there is no decision about it\n');
 });
 
+test('upkeep unskip tells no end of a snooze: it is withdrawn for good', async () => {
+  const { source } = sourceOf();
+  await createDecide('snooze', source)(createCommandScene(['snooze', 'web', '--for', '2d']).context);
+  const { context, fake } = createCommandScene(['unskip', 'web']);
+  expect(await createUnskip(source)(context)).toBe(0);
+  expect(fake.out()).toBe(`web: withdrawn 1.28 (${short})\n`);
+});
+
 test('with --json there is one document, with the errors in it', async () => {
   const { context, fake } = createCommandScene(['approve', 'web', 'calm', '--json']);
   expect(await createDecide('approve', sourceOf().source)(context)).toBe(1);

@@ -67,10 +67,11 @@ export function createUnskip({ list, withdraw }: DecisionSource): ReadCommand {
       if (ended?.isKept) taken.push(ended);
       else problems.push(`Cannot unskip ${quoted(container)}: ${ended === undefined ? undecided : notKept}`);
     }
-    return report(context, taken, problems, { past: 'withdrawn', versions: new Map() });
+    return report(context, taken, problems, { past: withdrawn, versions: new Map() });
   };
 }
 
+const withdrawn = 'withdrawn';
 const undecided = 'there is no decision about it';
 const notKept = 'the decision cannot be stored; the log has the reason';
 
@@ -146,8 +147,10 @@ function report(
 type Told = { readonly past: string; readonly versions: ReadonlyMap<string, string> };
 
 function lineOf({ id, container, engine, tag, digest, untilMs }: Decision, { past, versions }: Told): string {
+  // A withdrawn decision has no end any more.
+  const endsAtMs = past === withdrawn ? undefined : untilMs;
   const known = versions.get(id) ?? '';
   const version = known !== '' ? known : tag === undefined ? shortDigest(digest) : `${tag} (${shortDigest(digest)})`;
-  const end = untilMs === undefined ? '' : ` until ${new Date(untilMs).toISOString().slice(0, 16)}Z`;
+  const end = endsAtMs === undefined ? '' : ` until ${new Date(endsAtMs).toISOString().slice(0, 16)}Z`;
   return `${printable(shownName({ name: container, engine }), 300)}: ${past} ${printable(version, 200)}${end}`;
 }

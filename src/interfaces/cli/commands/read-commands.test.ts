@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { createCommandScene } from '../../../../test/support/scene/command-scene.ts';
+import { checkedContainer, checkReport } from '../../../../test/support/scene/fake-application.ts';
 import type { FakeTerminalOptions } from '../../../../test/support/scene/fake-terminal.ts';
 import type { RunningService } from '../../../domain/run/event.ts';
 import type { JsonObject } from '../../../domain/text/json.ts';
 import { runReportingFailures, readCommands } from '../cli.ts';
-import { createRemoteSources } from '../context/sources.ts';
+import { createNotesCommand } from './notes.ts';
+import { createLocalSources, createRemoteSources } from '../context/sources.ts';
 
 type ServiceDocument = Parameters<RunningService['read']>[0];
 
@@ -360,3 +362,32 @@ async function look(
   if (create === undefined) throw new Error(`no command: ${command}`);
   return { code: await runReportingFailures(await create(createRemoteSources(service)), scene.context), ...scene };
 }
+
+describe('notes() without a service', () => {
+  const reason = 'The registry cannot be reached. Cannot ask the registry "ghcr.io": connection refused';
+  const missing = { filter: 'wbe', reason: 'There is no container named "wbe"; did you mean "web"?' };
+
+  test.each([
+    [
+      'a container that does not exist',
+      'wbe',
+      checkReport([], { unmatched: [missing] }),
+      /: there is no container named "wbe"; did you mean "web"\?\n {2}\S/,
+    ],
+    [
+      'one that could not be checked',
+      'web',
+      checkReport([checkedContainer('web', { status: 'unknown', reason })]),
+      /: it could not be checked: The registry cannot be reached\./,
+    ],
+    ['one that is up to date', 'web', checkReport([checkedContainer('web')]), /: no newer version of it was found$/m],
+  ])('tells why there is nothing to show of %s', async (_, name, report, why) => {
+    const { context, application, clock, fake } = createCommandScene(['notes', name], { check: () => report });
+    const configuration = { config: { ...context.settings.service, filterDescription: '', scope: '' }, options: [] };
+    const open = () => Promise.resolve({ application, close: () => Promise.resolve() });
+    const { notes } = createLocalSources({ open, configuration, clock });
+    expect(await runReportingFailures(createNotesCommand(notes), context)).toBe(1);
+    expect(fake.err()).toContain(`Cannot show release notes of "${name}"`);
+    expect(fake.err()).toMatch(why);
+  });
+});

@@ -1,9 +1,11 @@
 import type { Application } from '../../../application/application.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
+import { refuseUnmatched } from '../../../domain/check/selection.ts';
 import type { Inventory } from '../../../domain/inventory.ts';
 import type { Clock, SharedRecords } from '../../../domain/outside/outside.ts';
 import { type JsonObject, parseJsonObject } from '../../../domain/text/json.ts';
-import { quoted } from '../../../domain/text/printable.ts';
+import { printable, quoted } from '../../../domain/text/printable.ts';
+import { words } from '../../../domain/text/words.ts';
 import type { RunningService } from '../../../domain/run/event.ts';
 import {
   configurationEntry,
@@ -132,14 +134,15 @@ export function createLocalSources({ open, configuration, clock }: LocalParts): 
   async function notes(container: string, signal: AbortSignal): Promise<Answer<NotesView>> {
     const { application, close } = await open();
     try {
-      await application.check({ containers: [container], images: [], trigger: 'command' }, signal);
+      const report = await application.check({ containers: [container], images: [], trigger: 'command' }, signal);
+      refuseUnmatched(report, 'show release notes of');
       await application.readNotes(container, signal);
       const found = application.notesOf(container);
       if (found === undefined || found === 'several')
         throw new ServiceError(
           found === undefined ? 'not-found' : 'invalid-input',
           `Cannot show release notes of ${quoted(container)}: ${
-            found === undefined ? 'no newer version of it was found' : 'several engines have a container of this name'
+            found === undefined ? whyNoNewer(report) : 'several engines have a container of this name'
           }`,
         );
       const document = { ...containerNotesEntry(found, true), ...replyFields(clock.nowMs()) };
@@ -162,6 +165,14 @@ export function createLocalSources({ open, configuration, clock }: LocalParts): 
       throw needsService('events');
     },
   };
+}
+
+/** A failed check must not look like one that has found nothing. */
+function whyNoNewer({ containers }: Awaited<ReturnType<Listing['check']>>): string {
+  const failed = containers.find(({ status }) => status === 'unknown');
+  return failed === undefined
+    ? 'no newer version of it was found'
+    : `it ${words.verdict.unknown}: ${printable(failed.reason, 500)}`;
 }
 
 async function listContainers(application: Listing, signal: AbortSignal): Promise<Inventory> {
