@@ -122,13 +122,19 @@ export function nextPage(link: string | undefined, { url, behind }: ListingPlace
   if (target === undefined) return undefined;
   if (!URL.canParse(target, url.href)) throw refused('at an invalid URL');
   const next = new URL(target, url.href);
-  if (next.host !== url.host && next.host !== behind?.host) throw refused('on another host');
+  const isSameHost = next.host === url.host || withPort(next) === withPort(url);
+  if (!isSameHost && next.host !== behind?.host) throw refused('on another host');
   const isSame = next.pathname.endsWith(url.pathname) || url.pathname.endsWith(next.pathname);
   if (!isSame && next.pathname !== behind?.pathname) throw refused('at another path');
   return next.search === '' ? undefined : next.search;
 }
 
 const maxLink = 2000;
+
+/** `http://registry:80` writes links to `http://registry`, and the URL of its list here has the scheme `https`. */
+function withPort({ hostname, port, protocol }: URL): string {
+  return `${hostname}:${port || (protocol === 'http:' ? 80 : 443)}`;
+}
 
 /** The target of the first link with the relation `next`. */
 function targetIn(link: string): string | undefined {

@@ -317,6 +317,22 @@ describe('listTags()', () => {
     expect(answers.slice(6)).toEqual([304, 304, 200]);
   });
 
+  test.each([400, 404])('lists anew where the page after an unchanged one has expired (%s)', async (status) => {
+    let session = 1;
+    const server = await rig.serve(({ url, headers }: SeenRequest) => {
+      const query = new URL(url, 'http://host').searchParams;
+      if (query.has('after')) return query.get('after') === `token${session}` ? page(['1.1']) : { status };
+      if (headers['if-none-match'] === '"first"') return { status: 304 };
+      const first = page(['1.0'], `/v2/team/app/tags/list?after=token${session}`);
+      return { ...first, headers: { ...first.headers, etag: '"first"' } };
+    });
+    const registry = rig.registry();
+    await registry.listTags(at(server));
+    session = 2;
+    for (const check of [1, 2])
+      expect((await listing(server, registry)).tags, `check ${check}`).toEqual(['1.0', '1.1']);
+  });
+
   test('asks with the ETags of an earlier process, and writes a list only when it has changed', async () => {
     const served = paged(numbered(1500), 1000);
     let version = 1;

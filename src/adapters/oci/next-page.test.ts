@@ -20,6 +20,15 @@ describe('nextPage()', () => {
     expect(nextPage(link, { url })).toBe(expected);
   });
 
+  test('takes a link without the port that the scheme means, and none to another port', () => {
+    const behindPort = new URL('https://registry.test:80/v2/a/b/tags/list');
+    expect(nextPage('<http://registry.test/v2/a/b/tags/list?last=x>; rel="next"', { url: behindPort })).toBe('?last=x');
+    for (const other of ['https://registry.test', 'http://registry.test:81', 'http://other.test'])
+      expect(() => nextPage(`<${other}/v2/a/b/tags/list?last=x>; rel="next"`, { url: behindPort })).toThrow(
+        'its list continues on another host',
+      );
+  });
+
   test('refuses a link that it cannot read to its end, which would end the list', () => {
     const linkOf = (length: number) => `</v2/a/b/tags/list?last=${'x'.repeat(length - 37)}>; rel="next"`;
     expect(linkOf(2000)).toHaveLength(2000);

@@ -107,8 +107,19 @@ export function createOciRegistry(options: OciRegistryOptions & StoredListings):
   function listTags(reference: ImageReference, signal?: AbortSignal): Promise<TagList> {
     const find = async (place: RepositoryEndpoint, shared: AbortSignal): Promise<TagList> => {
       const key = addressOf(place);
-      const known = { known: await listings.find(key), nowMs: clock.monotonicMs };
-      const { tags: found, isCut, pages } = await askForTags(client, place, known, shared);
+      const known = await listings.find(key);
+      const list = (from: KnownPages | undefined) =>
+        askForTags(client, place, { known: from, nowMs: clock.monotonicMs }, shared);
+      const {
+        tags: found,
+        isCut,
+        pages,
+      } = await list(known).catch((error: unknown) => {
+        // The address of the page after an unchanged one may have expired.
+        const isRefusal = error instanceof HttpFailure && (error.code === 'invalid' || error.code === 'not-found');
+        if (known === undefined || !isRefusal) throw error;
+        return list(undefined);
+      });
       if (hasEtag(pages)) listings.note(key, pages);
       else listings.forget(key);
       return { tags: found, isCut };
