@@ -107,7 +107,10 @@ function hideInLine(line: string): string {
   const read = line.slice(0, maxReadLength);
   const shown = line.length > maxReadLength ? read.replace(cutPassword, `$1${hidden}`) : read;
   const masked = `$1${hidden}`;
-  return shown.replace(passwordInUrl, masked).replace(headerSecret, masked).replace(labelledSecret, masked);
+  return [passwordInUrl, tokenInUrl, headerSecret, labelledSecret].reduce(
+    (text, secret) => text.replace(secret, masked),
+    shown,
+  );
 }
 
 const hidden = '***';
@@ -124,6 +127,9 @@ const secretName = /pass(?:word|wd|phrase)?$|pwd$|secret|token|credential|api_?k
 
 /** A password ends with the last `@` before the path of the URL, because it may contain others. */
 const passwordInUrl = /([a-z][a-z\d+.-]{0,20}:\/\/[^\s/@:]{0,256}:)[^\s/]+(?=@)/gi;
+
+/** A name of that length is a token: `https://TOKEN@github.com`. */
+const tokenInUrl = /(\bhttps?:\/\/)[^\s/@:]{20,1000}(?=@)/gi;
 
 /** A password whose end was cut off with the rest of its line. */
 const cutPassword = /(:\/\/[^\s/@:]{0,256}:)[^\s/]+$/;

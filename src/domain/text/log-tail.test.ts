@@ -51,6 +51,8 @@ describe('hideSecrets()', () => {
     [`dial https://me:${'x'.repeat(1500)}@host/x`, 'dial https://me:***@host/x'],
     [`dial https://me:${'x'.repeat(3000)}@host/x`, 'dial https://me:***'],
     ['dial https://me:p@ss:w@host/x?by=a@b', 'dial https://me:***@host/x?by=a@b'],
+    [`clone https://ghp_${'x'.repeat(36)}@host/x`, 'clone https://***@host/x'],
+    ['clone https://jane.doe@host/x', 'clone https://jane.doe@host/x'],
     ['see https://host:8080/x', 'see https://host:8080/x'],
     ['pulled https://host:5000/app@sha256:1', 'pulled https://host:5000/app@sha256:1'],
     ['refused p@ssw0rd', 'refused ***'],
