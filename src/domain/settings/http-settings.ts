@@ -182,7 +182,13 @@ const tooMany = `is one token more than the ${maxTokens} that are possible`;
 /** A token, or the end of a sentence about the line. */
 function readLine(line: string, isOnly: boolean): NamedToken | string {
   const [, name, token, words] = /^([^:]+):(?:\s+(\S*)(?:\s+(.*))?)?$/s.exec(line) ?? [];
-  if (name === undefined) return isOnly ? { name: undefined, token: line } : unnamed;
+  if (name === undefined) {
+    if (!isOnly) return unnamed;
+    const [, behind = ''] = /\s(.+)$/s.exec(line) ?? [];
+    return behind !== '' && typeof readRights(behind.trim()) !== 'string'
+      ? unnamedRole
+      : { name: undefined, token: line };
+  }
   if (token === undefined || token.startsWith('#')) return 'has a name without a token';
   if (typeof readRights(token.replace(/,$/, '')) !== 'string') return 'has a role without a token before it';
   const rights = words === undefined ? undefined : readRights(words);
@@ -202,6 +208,7 @@ function whyNoToken(token: string): string | undefined {
 }
 
 const unnamed = 'is not NAME: TOKEN, as each line of several has to be';
+const unnamedRole = 'has a role or a filter, and is not NAME: TOKEN before it';
 const namePattern = /^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,49}$/u;
 const badName = 'has a name that is not 1 to 50 letters, digits, spaces or . _ @ -';
 

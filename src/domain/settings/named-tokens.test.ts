@@ -60,6 +60,8 @@ test.each([
     'line 1 has a token with a space in it, or a word after it that is no role (viewer, operator, admin)',
   ],
   ['ci: viewer', 'line 1 has a role without a token before it'],
+  ['ci:t1 viewer', 'line 1 has a role or a filter, and is not NAME: TOKEN before it'],
+  ['t1  operator, image=acme/*', 'line 1 has a role or a filter, and is not NAME: TOKEN before it'],
   ['anna: t1\nci: operator, image=acme/*', 'line 2 has a role without a token before it'],
   ['ci: Admin,image=acme/*', 'line 1 has a role without a token before it'],
   ['anna: t1\nt2', `line 2 ${unnamed}`],
