@@ -105,12 +105,10 @@ export function hideSecrets(text: string, env: readonly string[]): string {
 
 function hideInLine(line: string): string {
   const read = line.slice(0, maxReadLength);
-  const shown = line.length > maxReadLength ? read.replace(cutPassword, `$1${hidden}`) : read;
-  const masked = `$1${hidden}`;
-  return [passwordInUrl, tokenInUrl, headerSecret, labelledSecret].reduce(
-    (text, secret) => text.replace(secret, masked),
-    shown,
-  );
+  let shown = line.length > maxReadLength ? read.replace(cutPassword, `$1${hidden}`) : read;
+  for (const secret of [passwordInUrl, tokenInUrl, headerSecret, labelledSecret])
+    shown = shown.replace(secret, `$1${hidden}`);
+  return shown;
 }
 
 const hidden = '***';
