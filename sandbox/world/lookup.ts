@@ -146,11 +146,11 @@ export function createVolume(world: World, name: string, labels: SandboxVolume['
   return isNew ? 'done' : 'noop';
 }
 
-/** `GET /volumes` with a label: `name`, or `name=value`. */
-export function listVolumes(world: World, label: string): Volume[] {
-  const [name = '', value] = label.split(/=(.*)/s);
+/** `GET /volumes`, also with a label: `name`, or `name=value`. */
+export function listVolumes(world: World, label: string | undefined): Volume[] {
+  const [name = '', value] = label?.split(/=(.*)/s) ?? [];
   return [...world.volumes.values()]
-    .filter(({ labels }) => name in labels && (value === undefined || labels[name] === value))
+    .filter(({ labels }) => label === undefined || (name in labels && (value === undefined || labels[name] === value)))
     .map(({ name: volume, labels, createdAtMs }) => ({ name: volume, labels, createdAtMs }));
 }
 

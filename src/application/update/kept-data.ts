@@ -1,18 +1,13 @@
 import { isFailure } from '../../domain/outside/engine.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
-import type { ContainerSummary } from '../../domain/container/container.ts';
+import type { ContainerSummary, Volume } from '../../domain/container/container.ts';
 import { journalPrefix, ownPrefix } from '../../domain/image/labels.ts';
 import type { Outside, ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import { formatBytes } from '../../domain/text/plain-data.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { printTime } from '../../domain/text/duration.ts';
 import { readLabels, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import {
-  helperMarksOf,
-  isMarkOf,
-  parseTransactionName,
-  transactionMarksOf,
-} from '../../domain/transaction/transaction-names.ts';
+import { helperMarksOf, parseTransactionName, transactionMarksOf } from '../../domain/transaction/transaction-names.ts';
 import type { RollbackOptions } from '../../domain/run/session.ts';
 import { copyLabels, dataOfLabel, ownerOfCopy } from '../../domain/transaction/data-helper.ts';
 import { maxKeepMs } from '../../domain/settings/values/label-values.ts';
@@ -23,7 +18,7 @@ export type KeptCopy = {
   /** Present with several engines. */
   readonly engine?: string;
   readonly volume: string;
-  /** The id of the update. */
+  /** The id of the update. Empty for a volume that a power cut has brought back, without its labels, after its removal. */
   readonly transaction: string;
   /** Milliseconds since the epoch, by the engine's clock. */
   readonly takenAtMs: number;
@@ -36,14 +31,14 @@ export type KeptCopy = {
 };
 
 /**
- * All copies, oldest first: the kept ones, the ones of updates that have not ended, and the ones that an interrupted
- * update has left.
+ * All copies, oldest first: the kept ones, the ones of updates that have not ended, the ones that an interrupted update
+ * has left, and the ones that are back after a power cut.
  */
 export async function listCopies(
   { engine }: Pick<ReadOnlyOutside, 'engine'>,
   signal?: AbortSignal,
 ): Promise<readonly KeptCopy[]> {
-  return withNeed({ engine }, await readCopies({ engine }, signal), signal);
+  return withNeed({ engine }, copiesAmong(await engine.listVolumes(undefined, signal)), signal);
 }
 
 /**
@@ -60,7 +55,8 @@ async function withNeed(
   const marks = [...transactionMarksOf(images), ...helperMarksOf(images)];
   const inUpdate = new Set(containers.flatMap(({ name }) => parseTransactionName(name)?.name ?? []));
   return copies.map((copy): KeptCopy => {
-    const isOpen = inUpdate.has(copy.container) || marks.some((mark) => isMarkOf(mark, copy.transaction));
+    const isMarked = marks.some(({ transactionKey }) => copy.volume.endsWith(`-${transactionKey}`));
+    const isOpen = isMarked || inUpdate.has(copy.container);
     return isOpen ? { ...copy, isNeeded: true } : copy;
   });
 }
@@ -72,17 +68,13 @@ function isKept(copy: KeptCopy): copy is Kept {
 }
 
 async function readKeptCopies(
-  outside: Pick<ReadOnlyOutside, 'engine'>,
-  signal: AbortSignal | undefined,
-): Promise<readonly Kept[]> {
-  return (await readCopies(outside, signal)).filter(isKept);
-}
-
-async function readCopies(
   { engine }: Pick<ReadOnlyOutside, 'engine'>,
   signal: AbortSignal | undefined,
-): Promise<readonly KeptCopy[]> {
-  const volumes = await engine.listVolumes(dataOfLabel, signal);
+): Promise<readonly Kept[]> {
+  return copiesAmong(await engine.listVolumes(dataOfLabel, signal)).filter(isKept);
+}
+
+function copiesAmong(volumes: readonly Volume[]): readonly KeptCopy[] {
   const copies = volumes.flatMap((volume): readonly KeptCopy[] => {
     const { name, labels, createdAtMs } = volume;
     const owner = ownerOfCopy(volume);

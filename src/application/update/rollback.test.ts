@@ -336,6 +336,29 @@ describe('a container with a kept copy of its data', () => {
     });
   });
 
+  test('is listed and removed by name also if a power cut has brought it back without its labels', async () => {
+    const scene = await setScene();
+    const { copy, reserve } = dataVolumeNames({ leader: 'web', transaction: 'one' });
+    const foreign = { copy: 'upkeep-data-web', labelled: dataVolumeNames({ leader: 'web', transaction: 'two' }).copy };
+    for (const name of [copy, reserve, foreign.copy]) await scene.sandbox.engine.createVolume(name, {});
+    await scene.sandbox.engine.createVolume(foreign.labelled, { backup: 'mine' });
+    await as(scene, async (application) => {
+      const copies = await application.keptCopies();
+      expect(copies.map(({ container, volume }) => [container, volume])).toEqual([
+        ['web', copy],
+        ['web', reserve],
+      ]);
+      expect(copies.some(({ isNeeded }) => isNeeded)).toBe(false);
+    });
+    expect((await rollBack(scene, 'web')).containers.map(({ outcome }) => outcome)).toEqual(['went_back']);
+    await as(scene, async (application) => {
+      expect(await application.removeKeptCopies(['web'])).toHaveLength(2);
+    });
+    const left = (await scene.sandbox.engine.listVolumes(undefined)).map(({ name }) => name);
+    expect(left).toEqual(expect.arrayContaining(Object.values(foreign)));
+    expect(left).not.toEqual(expect.arrayContaining([copy]));
+  });
+
   test('is told as removed when the engine refuses to remove a further one', async () => {
     const scene = await withCopy();
     const { copy: second } = dataVolumeNames({ leader: 'web', transaction: 'two' });

@@ -38,8 +38,8 @@ export type EngineReader = {
    */
   readonly manifestsIn: (imageId: string, signal?: AbortSignal) => Promise<readonly Digest[]>;
   readonly listNetworks: (signal?: AbortSignal) => Promise<readonly Network[]>;
-  /** The volumes that carry this label: `name`, or `name=value`. */
-  readonly listVolumes: (label: string, signal?: AbortSignal) => Promise<readonly Volume[]>;
+  /** The volumes that carry this label: `name`, or `name=value`. Without a label all. */
+  readonly listVolumes: (label: string | undefined, signal?: AbortSignal) => Promise<readonly Volume[]>;
   /**
    * The calls of an update that a proxy in front of the engine, or a plugin of it, forbids. Changes nothing. The engine is
    * asked once an hour, more often while some are forbidden.

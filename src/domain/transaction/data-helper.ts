@@ -53,7 +53,10 @@ export function labelsOfCopy(
   };
 }
 
-/** Whose copy a volume is. Labels are untrusted: only a volume with the name that an update gives is one. */
+/**
+ * Whose copy a volume is. Labels are untrusted: only a volume with the name that an update gives is one. A power cut can
+ * bring a removed volume back without its labels: then the name is all there is, and `transaction` is empty.
+ */
 export function ownerOfCopy({
   name,
   labels,
@@ -61,10 +64,16 @@ export function ownerOfCopy({
   readonly name: string;
   readonly labels: Labels;
 }): DataOwner | undefined {
+  if (Object.keys(labels).length === 0) {
+    const { stray } = strayGrammar.exec(name)?.groups ?? {};
+    return stray === undefined ? undefined : { leader: stray, transaction: '' };
+  }
   const [leader, transaction] = [labels[copyLabels.container], labels[dataOfLabel]];
   if (leader === undefined || transaction === undefined) return undefined;
   return dataVolumeNames({ leader, transaction }).copy === name ? { leader, transaction } : undefined;
 }
+
+const strayGrammar = /^upkeep-(?:data|reserve)-(?<stray>.+)-[\da-f]{16}$/s;
 
 /** The task of a helper. */
 export type DataOrder = {

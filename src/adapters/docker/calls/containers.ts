@@ -300,8 +300,12 @@ export async function createVolume(client: Client, name: string, labels: Labels)
 }
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Volume/operation/VolumeList */
-export async function listVolumes(client: Client, label: string, signal?: AbortSignal): Promise<readonly Volume[]> {
-  const query = { filters: JSON.stringify({ label: [label] }) };
+export async function listVolumes(
+  client: Client,
+  label: string | undefined,
+  signal?: AbortSignal,
+): Promise<readonly Volume[]> {
+  const query = label === undefined ? {} : { filters: JSON.stringify({ label: [label] }) };
   const answer = await readExisting(client, { doing: 'list volumes', path: '/volumes', query, signal });
   const entries = fields(answer)['Volumes'];
   return (Array.isArray(entries) ? entries : []).map((entry: unknown) => {

@@ -23,6 +23,7 @@ async function run(argv: readonly string[], command = data) {
     { ...copy, container: 'db', volume: 'other' },
     { ...left, container: 'old' },
     { ...left, container: 'open', isNeeded: true as const },
+    { ...left, container: 'back', transaction: '', bytes: 0, files: 0 },
   ];
   const scene = createCommandScene(argv, { keptCopies: copies });
   return { ...scene, code: await runReportingFailures(command, scene.context) };
@@ -47,6 +48,15 @@ test('data list says that no copy is kept only if none is', async () => {
 test('data list names the containers that it finds no copy of, because others may have one', async () => {
   expect((await run(['data', 'list', 'nobody'])).fake.out()).toBe('No copy of the data of "nobody" is kept.\n');
   expect((await run(['data', 'list', 'a', 'b'])).fake.out()).toBe('No copy of the data of "a", "b" is kept.\n');
+});
+
+test('data list tells no size of a volume that a power cut has brought back', async () => {
+  const { fake } = await run(['data', 'list', 'back']);
+  expect(fake.out()).toMatch(/^back +2026-01-02T04:00Z +you remove it +– +– +upkeep-data-web-1f0c6f7a9d3b2e41$/m);
+  const { copies } = JSON.parse((await run(['data', 'list', 'back', '--json'])).fake.out());
+  expect(copies).toEqual([
+    { container: 'back', volume: 'upkeep-data-web-1f0c6f7a9d3b2e41', taken_at: '2026-01-02T04:00:00.000Z' },
+  ]);
 });
 
 test('data list tells a copy that an update has left from one that an update still needs', async () => {

@@ -55,8 +55,7 @@ function tableOf(copies: Copies): Table {
     shownName({ name: copy.container, engine: copy.engine }),
     printTime(copy.takenAtMs),
     untilOf(copy),
-    formatBytes(copy.bytes),
-    copy.files.toLocaleString('en'),
+    ...(isStray(copy) ? ['–', '–'] : [formatBytes(copy.bytes), copy.files.toLocaleString('en')]),
     copy.volume,
   ]);
   return {
@@ -72,12 +71,18 @@ function tableOf(copies: Copies): Table {
   };
 }
 
+/** Nothing but its name is known of a volume that a power cut has brought back. */
+function isStray({ transaction }: Copies[number]): boolean {
+  return transaction === '';
+}
+
 function untilOf({ keptUntilMs, isNeeded }: Copies[number]): string {
   if (keptUntilMs !== undefined) return printTime(keptUntilMs);
   return isNeeded ? 'its update ends' : 'you remove it';
 }
 
-function copyEntry({ container, engine, volume, takenAtMs, keptUntilMs, isNeeded, bytes, files }: Copies[number]) {
+function copyEntry(copy: Copies[number]) {
+  const { container, engine, volume, takenAtMs, keptUntilMs, isNeeded, bytes, files } = copy;
   return {
     container,
     engine,
@@ -85,7 +90,6 @@ function copyEntry({ container, engine, volume, takenAtMs, keptUntilMs, isNeeded
     taken_at: toTimestamp(takenAtMs),
     ...(keptUntilMs !== undefined && { kept_until: toTimestamp(keptUntilMs) }),
     ...(isNeeded && { unfinished: true }),
-    bytes,
-    files,
+    ...(!isStray(copy) && { bytes, files }),
   };
 }
