@@ -199,7 +199,7 @@ export type EngineWriter = {
   readonly removeContainer: (id: string) => Promise<CallOutcome>;
   /** Removes a legacy link, given by its alias, from a container. `noop` if it does not exist. */
   readonly removeLink: (name: string, alias: string) => Promise<CallOutcome>;
-  /** `noop` if it exists with these labels, refused (409) if it exists without them. */
+  /** `done` or `noop` if it exists with these labels, refused (409) if it exists without them. */
   readonly createVolume: (name: string, labels: Labels) => Promise<CallOutcome>;
   /** Never forced: refused (409) while a container uses it, running or not. `noop` if it does not exist. */
   readonly removeVolume: (name: string) => Promise<CallOutcome>;

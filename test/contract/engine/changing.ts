@@ -166,6 +166,24 @@ export function changingRows(fixture: GetFixture): void {
     });
   });
 
+  describe('createVolume()', () => {
+    test('makes one that listVolumes() finds by a label, by its value, and without a label', async () => {
+      const { engine } = fixture();
+      const labels = { 'test.of': 'one', 'test.size': '7' };
+      expect(await engine.createVolume('labelled', labels)).toEqual({ kind: 'done' });
+      expect(await engine.createVolume('bare', {})).toEqual({ kind: 'done' });
+      expect(['done', 'noop']).toContain(statusOf(await engine.createVolume('labelled', labels)));
+      expect(statusOf(await engine.createVolume('bare', labels))).toBe('refused 409');
+      const names = async (label?: string) => (await engine.listVolumes(label)).map(({ name }) => name).toSorted();
+      expect(await names('test.of')).toEqual(['labelled']);
+      expect(await names('test.of=one')).toEqual(['labelled']);
+      expect(await names('test.of=two')).toEqual([]);
+      expect(await names()).toEqual(['bare', 'labelled']);
+      const found = new Map((await engine.listVolumes(undefined)).map((volume) => [volume.name, volume.labels]));
+      expect([found.get('bare'), found.get('labelled')]).toEqual([{}, labels]);
+    });
+  });
+
   describe('removeVolume()', () => {
     test('removes what nobody uses; what a container uses stays, also when that is stopped', async () => {
       const { engine, volumes } = fixture();
