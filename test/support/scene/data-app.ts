@@ -8,7 +8,8 @@ import { pushImage } from '../../lab/registry/push.ts';
 /**
  * A program with data in a named volume, a folder of the host and an anonymous volume. Version 1 ends unless all three
  * are exactly its own, and writes a token into each at every start and stop; it also leaves each token in a folder that
- * no update copies. Version 2 rewrites everything.
+ * no update copies. Version 2 rewrites everything. Both sync what they write, as a database does: a power cut must not undo
+ * a migration, because data that were not restored would look as if they were.
  */
 const wrong = 'wrong() { echo "$1" >&2; exit $2; }';
 
@@ -44,7 +45,7 @@ function v2(places: string, end: string): string {
   return `${wrong}
 for p in ${places}; do
   case "$(cat $p/version)" in
-    v1) echo of-v2 >$p/file; rm -r $p/sub; : >$p/new; chmod 600 $p/tokens; chmod 755 $p; echo v2 >$p/version ;;
+    v1) echo of-v2 >$p/file; rm -r $p/sub; : >$p/new; chmod 600 $p/tokens; chmod 755 $p; echo v2 >$p/version; busybox sync -f $p ;;
     v2) [ "$(cat $p/file)" = of-v2 ] && [ ! -e $p/sub ] || wrong "mixed data in $p" 31 ;;
     *) wrong "unknown data in $p" 32 ;;
   esac
