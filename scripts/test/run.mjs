@@ -174,12 +174,15 @@ async function runVitest({ name, project = name, lab, files = [], shard }) {
   return { ...counts, failed: Math.max(counts.failed, broken ? 1 : 0), output };
 }
 
-/** Resolves to the path of the binary in a package. */
+/** Resolves to the path of the binary in a package. The needs of the image fetch it too: two npm remove each other's files. */
 async function otherNode(name) {
+  const file = join(root, 'test/nodes/node_modules', name, 'bin/node');
+  await prepared;
+  if (existsSync(file)) return file;
   otherNodes ??= run(['npm', 'ci', '--prefix', join(root, 'test/nodes'), '--no-audit', '--no-fund']);
   const { code, output } = await otherNodes;
   if (code !== 0) progress.print(output.trimEnd());
-  return join(root, 'test/nodes/node_modules', name, 'bin/node');
+  return file;
 }
 
 function readReport(file) {
