@@ -1,4 +1,4 @@
-import type { CheckRequest } from '../domain/run/session.ts';
+import type { CheckRequest, OutcomeKind, Session } from '../domain/run/session.ts';
 import type { ServiceEvent, RecoveredTransaction, RecoveryReport } from '../domain/run/event.ts';
 import type { ComposeRecord } from '../domain/compose/compose-record.ts';
 import type { UnitRecord } from '../domain/container/quadlet.ts';
@@ -187,8 +187,8 @@ export function createApplication(
         leave();
       }
     },
-    update: (request, signal) => naming(() => update(request, signal)),
-    rollBack: (names, signal, order) => naming(() => rollBack(names, signal, order)),
+    update: async (request, signal) => shown(await naming(() => update(request, signal)), signal),
+    rollBack: async (names, signal, order) => shown(await naming(() => rollBack(names, signal, order)), signal),
     recover,
     keptCopies: (signal) => listCopies(outside, signal),
     removeKeptCopies: async (names, signal) => {
@@ -253,6 +253,15 @@ export function createApplication(
       await Promise.all([engineCache.close(), followedHistory, history.flush(), tags.flush()]);
     },
   };
+
+  /** The result of a run, once the inventory shows what it has changed. */
+  async function shown<Run extends Pick<Session, 'containers'>>(
+    run: Run,
+    signal: AbortSignal | undefined,
+  ): Promise<Run> {
+    if (run.containers.some(({ outcome }) => !unchanged.includes(outcome))) await engineCache.catchUp(signal);
+    return run;
+  }
 
   /** The remains of a command beside this service are repaired as its own are. */
   function noticeAbandoned(): void {
@@ -391,6 +400,9 @@ const endings = {
   over: ['info', 'An interrupted update was repaired'],
   open: ['warn', 'An interrupted update is not repaired yet'],
 } as const;
+
+/** The outcomes that leave a container as it was. */
+const unchanged: readonly OutcomeKind[] = ['fresh', 'skipped', 'deferred', 'unknown'];
 
 /** Reading a shared file again costs one look at its size and time. */
 const readAgainMs = 1000;

@@ -48,3 +48,38 @@ test('the phase places the full readings within each minute', async () => {
   await clock.sleep(140_000);
   expect(readAtS.filter((second) => second > 1)).toEqual([15, 75, 135]);
 });
+
+test('a caller that catches up sees what was changed before, even if the engine announces no change', async () => {
+  const { clock, sandbox, registry, startProcess } = createSandboxScene();
+  registry.store.publish('app:1', { version: '1' });
+  await sandbox.engine.pullImage({ reference: 'app:1' });
+  const { outside } = startProcess();
+  const events: Engine['events'] = async function* (signal) {
+    yield { kind: 'connected' };
+    await clock.sleep(Infinity, signal).catch(() => undefined);
+  };
+  const cache = createEngineCache({ ...outside, engine: { ...outside.engine, events } });
+  onTestFinished(() => cache.close());
+  await cache.follow();
+  sandbox.control.runContainer('late', { Image: 'app:1' });
+  await cache.catchUp();
+  expect(cache.listing()?.containers.map(({ name }) => name)).toContain('late');
+});
+
+test('a caller catches up at once where nothing is followed, and after a second with an engine that is silent', async () => {
+  const { clock, startProcess } = createSandboxScene();
+  const { outside } = startProcess();
+  let isSilent = false;
+  const listContainers: Engine['listContainers'] = (asked, signal) =>
+    isSilent ? clock.sleep(3_600_000, signal).then(() => []) : outside.engine.listContainers(asked, signal);
+  const cache = createEngineCache({ ...outside, engine: { ...outside.engine, listContainers } });
+  onTestFinished(() => cache.close());
+  const beganMs = clock.monotonicMs();
+  await cache.catchUp();
+  expect(clock.monotonicMs() - beganMs).toBe(0);
+  await cache.follow();
+  isSilent = true;
+  const silentMs = clock.monotonicMs();
+  await cache.catchUp();
+  expect(clock.monotonicMs() - silentMs).toBe(1000);
+});

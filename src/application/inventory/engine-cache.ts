@@ -2,7 +2,7 @@ import { emptyListing, isOrderInDoubt, type EngineListing, type ListedService } 
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { ReadOnlyOutside, Clock } from '../../domain/outside/outside.ts';
 import { createListingReader, noStartTimes } from './listing-reader.ts';
-import { orStopped } from '../async/concurrency.ts';
+import { orStopped, waitAtMost } from '../async/concurrency.ts';
 import type { EngineEvent } from '../../domain/outside/engine.ts';
 
 export type FollowOptions = {
@@ -39,6 +39,11 @@ type EngineCache = {
   readonly readings: Readings;
   /** Reads without delay what has changed during an update. */
   readonly hurry: () => void;
+  /**
+   * Reads everything again and resolves when the listing shows it: an answer about a run must not be older than a list that
+   * is asked for after it. Resolves after a second at the latest, and at once if the engine is not followed.
+   */
+  readonly catchUp: (signal?: AbortSignal) => Promise<void>;
   /** Follows the engine. Resolves after the first listing. Further calls have no effect. */
   readonly follow: (signal?: AbortSignal) => Promise<void>;
   /** Undefined before the first listing. The same object is returned while nothing has changed. */
@@ -76,6 +81,8 @@ export function createEngineCache(
   let finding: Promise<void> | undefined;
   let hurrying = new AbortController();
   const readings = { begun: 0, shown: 0 };
+  /** Called after each reading that is shown. */
+  const awaited: (() => void)[] = [];
   let firstListed = () => {};
   const listed = new Promise<void>((resolve) => (firstListed = resolve));
 
@@ -194,6 +201,7 @@ export function createEngineCache(
     if (listing === undefined) await reader.findReferences(read, signal);
     listing = reader.refer(read);
     readings.shown = readings.begun;
+    for (const resolve of awaited.splice(0)) resolve();
     taskRechecks.noteRead(listing);
     // An engine may not answer about a container that it is changing, so nothing else waits for this.
     finding ??= reader.findReferences(listing, signal).finally(() => {
@@ -204,8 +212,21 @@ export function createEngineCache(
     firstListed();
   }
 
+  async function catchUp(waiting?: AbortSignal): Promise<void> {
+    if (following === undefined || waiting?.aborted) return;
+    const wanted = readings.begun + 1;
+    addAll();
+    hurrying.abort();
+    const untilShown = async () => {
+      while (readings.shown < wanted && !signal.aborted)
+        await new Promise<void>((resolve) => void awaited.push(resolve));
+    };
+    await waitAtMost(catchUpMs, untilShown(), clock, waiting);
+  }
+
   return {
     hurry: () => hurrying.abort(),
+    catchUp,
     readings: { begun: () => readings.begun, shown: () => readings.shown, readAgain: addAll },
     follow: async (waiting) => {
       following ??= Promise.all([listen(), resync(), keepReading()]).catch((error: unknown) => {
@@ -227,6 +248,9 @@ export function createEngineCache(
 const gatherMs = 20;
 
 const gatherWhileUpdatingMs = 3000;
+
+/** An engine with hundreds of containers lists them in a tenth of this. */
+const catchUpMs = 1000;
 
 /** Docker 20.10 announces an exit before its list shows it. */
 const secondReadingMs = 250;
