@@ -4,8 +4,8 @@ import { basename } from 'node:path';
 import { changedFiles, filesOf } from './files.mjs';
 
 /**
- * The suites, longest first, so that a short one ends last. A push runs the files in `always`, one in 24 of the
- * `long` files, which take a minute or more, and a `share` of the others. `npm test -- --all` runs all.
+ * The suites, longest first, so that a short one ends last. A push runs the files in `always`, a `share` of the others,
+ * and one in 24 of the `long` files of all suites, which take a minute or more. `npm test -- --all` runs all.
  */
 export const suites = [
   {
@@ -22,7 +22,7 @@ export const suites = [
     lab: true,
     podman: true,
     shards: 2,
-    share: 1 / 14,
+    share: 1 / 20,
     always: ['update'],
     long: [
       ...[
@@ -87,7 +87,13 @@ export const suites = [
 /** The named suites, or else all that apply. `files` lists the drawn part of a drawn suite. */
 export function chooseSuites({ names, isCi, all, seed }) {
   const chosen = suites.filter(({ name, ciOnly }) => (names.length > 0 ? names.includes(name) : isCi || !ciOnly));
-  return chosen.flatMap((suite) => inShards(all ? suite : drawFiles(suite, seed)));
+  if (all) return chosen.flatMap(inShards);
+  const slow = inOrderOf(
+    seed,
+    chosen.filter(({ share }) => share !== undefined).flatMap((suite) => partsOf(suite).slow),
+  );
+  const ofAll = new Set(slow.slice(0, Math.ceil(slow.length / 24)));
+  return chosen.flatMap((suite) => inShards(suite.share === undefined ? suite : drawFiles(suite, seed, ofAll)));
 }
 
 /**
@@ -103,27 +109,30 @@ export function seedOfThisPush(root) {
   }
 }
 
-/**
- * Changed files first, then in the order of a hash of the seed, so that over many seeds each file is drawn as often as
- * others of its kind. The fixed numbers keep the time of a push constant.
- */
-function drawFiles(suite, seed) {
-  const { folder, share, always = [], long = [] } = suite;
-  if (share === undefined) return suite;
-  const all = filesOf(folder);
+/** `ofAll`: the long files that the push runs. The fixed numbers keep the time of a push constant. */
+function drawFiles(suite, seed, ofAll) {
+  const { fixed, slow, others } = partsOf(suite);
+  const drawn = [
+    ...fixed,
+    ...slow.filter((file) => ofAll.has(file)),
+    ...inOrderOf(seed, others).slice(0, Math.ceil(others.length * suite.share)),
+  ];
+  const all = [...fixed, ...slow, ...others];
+  return { ...suite, files: drawn.toSorted(), leftOut: all.length - drawn.length };
+}
+
+function partsOf({ folder, always = [], long = [] }) {
+  const kindOf = (file) => [always, long].findIndex((names) => names.includes(basename(file, '.test.ts')));
+  const [fixed, slow, others] = [0, 1, -1].map((kind) => filesOf(folder).filter((file) => kindOf(file) === kind));
+  return { fixed, slow, others };
+}
+
+/** Changed files first, then by a hash with the seed, so that over many seeds each file is drawn as often as others. */
+function inOrderOf(seed, files) {
   const changed = new Set(changedFiles());
   const placeOf = (file) =>
     `${changed.has(file) ? 0 : 1} ${createHash('sha256').update(`${seed} ${file}`).digest('hex')}`;
-  const byPlace = all.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
-  const kindOf = (file) => [always, long].findIndex((names) => names.includes(basename(file, '.test.ts')));
-  const [fixed, slow, others] = [0, 1, -1].map((kind) => byPlace.filter((file) => kindOf(file) === kind));
-  const drawn = new Set([
-    ...fixed,
-    ...slow.slice(0, Math.ceil(slow.length / 24)),
-    ...others.slice(0, Math.ceil(others.length * share)),
-  ]);
-  const files = all.filter((file) => drawn.has(file));
-  return { ...suite, files, leftOut: all.length - files.length };
+  return files.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
 }
 
 /** The files of a suite in parts that can run at the same time. */
