@@ -71,7 +71,7 @@ test('a service of others with the name of an own container is neither decided a
   expect(await service.decisions.withdraw('d1', 'ci')).toBeUndefined();
   expect(service.notesOf('app')).toBeUndefined();
   expect(taken).toEqual([]);
-  // Who may see both decides about both.
+  // A caller that may see both decides about both.
   const { service: wider } = limitService(both, { images: [], containers: ['app'] });
   expect(wider.decisions.candidateOf('app')).toEqual(candidate);
   expect(wider.notesOf('app')).toMatchObject({ image: 'vault:1' });
