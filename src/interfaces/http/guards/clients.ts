@@ -330,6 +330,30 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   };
 }
 
+/**
+ * Limits attempts to sign in, of each client and of all together, in a minute. A client that is refused already does
+ * not use up the attempts of others.
+ */
+export function createAttemptLimiter({
+  ofClient,
+  ofAll,
+  monotonicMs,
+}: AttemptLimits): (client: string) => Pick<RateVerdict, 'allowed' | 'resetMs'> {
+  const windowMs = 60_000;
+  const own = createRateLimiter({ limit: ofClient, windowMs, monotonicMs });
+  const all = createRateLimiter({ limit: ofAll, windowMs, monotonicMs });
+  return (client) => {
+    const verdict = own.take(client);
+    return verdict.allowed ? all.take('') : verdict;
+  };
+}
+
+type AttemptLimits = {
+  readonly ofClient: number;
+  readonly ofAll: number;
+  readonly monotonicMs: () => number;
+};
+
 /** `times` is a ring with `count` requests in the window, beginning at `first`. */
 type CountedClient = Used & { readonly name: string; times: number[]; first: number; count: number; lastMs: number };
 
