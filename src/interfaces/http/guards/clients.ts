@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { BlockList } from 'node:net';
 import {
   formatIpAddress,
@@ -186,6 +186,11 @@ export type Cors = {
   readonly apply: (request: IncomingMessage, response: ServerResponse) => 'preflight' | 'request';
   /** Whether a page of this origin may follow the events. Pages of the request's own host always may. */
   readonly admits: (request: IncomingMessage) => boolean;
+  /**
+   * Whether a browser says that the request is of a page that may not use saved passwords: one of another host whose
+   * origin is not listed. `*` lists none. Other programs send neither `Sec-Fetch-Site` nor `Origin`.
+   */
+  readonly isForeign: (request: IncomingMessage) => boolean;
 };
 
 /**
@@ -194,7 +199,8 @@ export type Cors = {
  */
 export function createCors(origins: readonly string[]): Cors {
   const patterns = origins.flatMap((origin) => parseOriginPattern(origin) ?? []);
-  const allowsAny = patterns.some(({ kind }) => kind === 'any');
+  const listed = patterns.filter(({ kind }) => kind !== 'any');
+  const allowsAny = listed.length < patterns.length;
 
   return {
     apply(request, response) {
@@ -219,6 +225,12 @@ export function createCors(origins: readonly string[]): Cors {
       const { origin } = request.headers;
       return origin === undefined || isOwn(origin, request.headers.host ?? '') || isAllowedOrigin(origin, patterns);
     },
+    isForeign: ({ headers }) => {
+      const { origin, 'sec-fetch-site': site } = headers;
+      if (site === 'same-origin' || site === 'none') return false;
+      if (origin === undefined) return site !== undefined;
+      return !isOfOwnHost(origin, headers) && !isAllowedOrigin(origin, listed);
+    },
   };
 }
 
@@ -229,13 +241,14 @@ function isPreflight({ method, headers }: IncomingMessage): boolean {
   return method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
 }
 
-/**
- * Whether a page of this service sent the request. Browsers name the origin of a changing request. A proxy may have
- * replaced the host; a page of another origin cannot set the header with the one before it.
- */
+/** Whether a page of this service sent the request. Browsers name the origin of a changing request. */
 export function isFromOwnPage({ headers }: IncomingMessage): boolean {
-  const { origin, host = '', 'x-forwarded-host': forwarded = '' } = headers;
-  if (origin === undefined || headers[pageHeader] === undefined) return false;
+  const { origin } = headers;
+  return origin !== undefined && headers[pageHeader] !== undefined && isOfOwnHost(origin, headers);
+}
+
+/** A proxy may have replaced the host; a page of another origin cannot set the header with the one before it. */
+function isOfOwnHost(origin: string, { host = '', 'x-forwarded-host': forwarded = '' }: IncomingHttpHeaders): boolean {
   return [host, ...String(forwarded).split(',')].some((each) => isOwn(origin, each.trim()));
 }
 

@@ -215,8 +215,8 @@ type Caller = {
 type Answer = (received: Omit<Received, 'bodyBytes' | 'found'> & { readonly found: Found }) => Promise<void>;
 
 /** Answers a request by its route: checks token, role and query, calls the route, and replies to its errors. */
-function createAnswer({ settings, service, tokens, clock, log }: DoorParts, ignoredInput: IgnoredInput): Answer {
-  const authenticate = createAuthenticators(tokens);
+function createAnswer({ settings, service, tokens, cors, clock, log }: DoorParts, ignoredInput: IgnoredInput): Answer {
+  const authenticate = createAuthenticators(tokens, cors);
   const limitedFor = new WeakMap<AccessFilter, LimitedService>();
 
   return async ({ request: raw, response, found: { route, rest }, address, session, person }) => {
@@ -337,17 +337,16 @@ function renewCookie({ url = '' }: IncomingMessage, response: HttpResponse, sess
 }
 
 /** Without a configured token, every request that needs it is refused. */
-function createAuthenticators({
-  api,
-  events,
-  webhooks,
-}: ServerTokens): Readonly<Record<Route['access'], Authenticate>> {
+function createAuthenticators(
+  { api, events, webhooks }: ServerTokens,
+  { isForeign }: Cors,
+): Readonly<Record<Route['access'], Authenticate>> {
   const refuse: Authenticate = () => {
     throw new HttpError(401, 'no token is configured', { 'WWW-Authenticate': 'Bearer' });
   };
   return {
     'api token': api === undefined ? refuse : createAuthentication(api),
-    'api token or password': api === undefined ? refuse : createAuthentication(api, { asPassword: true }),
+    'api token or password': api === undefined ? refuse : createAuthentication(api, { asPassword: true, isForeign }),
     'events token': events === undefined ? refuse : createAuthentication(events, { inQuery: 'access_token' }),
     'webhook secret': webhooks === undefined ? refuse : createWebhookAuthentication(webhooks),
     open: () => undefined,
