@@ -120,7 +120,8 @@ export function createInterrupt({ say, quit, hasSafePoints, monotonicMs, underWa
       if (firstSignal === undefined) {
         firstSignal = { exitCode: exitCodes[name], atMs: monotonicMs() };
         // The reader of the output has gone: nobody waits.
-        if (hasSafePoints && name !== 'SIGPIPE') say(name === 'SIGINT' ? `${stopLine}; Ctrl-C again after 2s quits at once` : stopLine);
+        if (hasSafePoints && name !== 'SIGPIPE')
+          say(name === 'SIGINT' ? `${stopLine}; Ctrl-C again after 2s quits at once` : stopLine);
         controller.abort(new ServiceError('cancelled', `Cannot continue: stopped by ${name}`));
       } else if (monotonicMs() - firstSignal.atMs >= repeatWindowMs) {
         quit(exitCodes[name], hasSafePoints ? quitLine(underWay()) : '');
