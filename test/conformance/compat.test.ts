@@ -340,7 +340,10 @@ describe('wud-card', () => {
     expect((await scene.ask(`/api/containers/${id}/triggers`)).json()).toEqual([]);
     const pressed = await scene.ask(`/api/containers/${id}/triggers/upkeep/update`, { method: 'POST' });
     expect(pressed.status).toBe(403);
-    expect((await scene.ask('/api/containers/watch', { method: 'POST' })).status).toBe(403);
+    expect(pressed.json().error).toBe('the group "update" is not enabled: add it to --http-api-endpoints');
+    const watched = await scene.ask('/api/containers/watch', { method: 'POST' });
+    expect(watched.status).toBe(403);
+    expect(watched.json().error).toBe('the group "check" is not enabled: add it to --http-api-endpoints');
   });
 
   test.each(['triggers/docker/update', 'triggers/upkeep', 'triggers', '', 'nonsense'])(

@@ -12,6 +12,7 @@ import {
 import type { Person } from '../../../domain/access/rights.ts';
 import type { Log } from '../../../domain/outside/outside.ts';
 import { printable } from '../../../domain/text/printable.ts';
+import { HttpError } from '../replies/errors.ts';
 
 /** Client of a request, direct or behind trusted proxies. */
 export type Client = {
@@ -359,6 +360,13 @@ export function createAttemptLimiter({
     const verdict = own.take(client);
     return verdict.allowed ? all.take('') : verdict;
   };
+}
+
+/** The reply to an attempt to sign in above a limit. */
+export function tooManyAttempts(resetMs: number): HttpError {
+  const seconds = Math.max(1, Math.ceil(resetMs / 1000));
+  const message = `too many attempts to sign in; try again in ${seconds}s`;
+  return new HttpError(429, message, { 'Retry-After': String(seconds) });
 }
 
 type AttemptLimits = {

@@ -4,7 +4,7 @@ import { type BegunSignIn, rightsOfPerson } from '../../../domain/access/rights.
 import { describeError } from '../../../domain/text/errors.ts';
 import { putNewest } from '../../../domain/text/plain-data.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import { createAttemptLimiter, createOriginReader } from '../guards/clients.ts';
+import { createAttemptLimiter, createOriginReader, tooManyAttempts } from '../guards/clients.ts';
 import { cookieOf } from '../guards/sessions.ts';
 import { HttpError } from '../replies/errors.ts';
 import { queryOf, text, unlisted } from '../requests/request.ts';
@@ -72,8 +72,8 @@ export function createOidcSignIns({ settings, issuer, browsers, clock, log }: Ro
       429: { description: 'Too many' },
     },
     answer: async ({ query, request: { raw, address } }, reply) => {
-      if (!takeAttempt(address).allowed)
-        throw new HttpError(429, 'too many attempts to sign in', { 'Retry-After': '60' });
+      const { allowed, resetMs } = takeAttempt(address);
+      if (!allowed) throw tooManyAttempts(resetMs);
       const redirectUrl = oidc.redirectUrl ?? redirectUrlFor(raw);
       const isSecure = redirectUrl.startsWith('https:');
       const to = placeIn(query.to);

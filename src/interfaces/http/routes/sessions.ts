@@ -2,7 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import { allRights, formatRights, roles } from '../../../domain/access/rights.ts';
 import type { SessionRecord } from '../../../domain/settings/http-settings.ts';
 import { replyFields, toTimestamp } from '../../json/timestamps.ts';
-import { createAttemptLimiter, createClientReader, foreignPage, isFromOwnPage } from '../guards/clients.ts';
+import {
+  createAttemptLimiter,
+  createClientReader,
+  foreignPage,
+  isFromOwnPage,
+  tooManyAttempts,
+} from '../guards/clients.ts';
 import { HttpError } from '../replies/errors.ts';
 import { array, booleanField, object, oneOf, stamped, text, time } from '../replies/schemas.ts';
 import { bufferedObject } from '../requests/request.ts';
@@ -87,10 +93,7 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
         if (secret === '' || secret.length > maxSecret)
           throw new HttpError(400, 'invalid field "secret" of the request body: expected a token or a password');
         const { allowed, resetMs } = takeAttempt(address);
-        if (!allowed) {
-          const seconds = Math.max(1, Math.ceil(resetMs / 1000));
-          throw new HttpError(429, 'too many attempts to sign in', { 'Retry-After': String(seconds) });
-        }
+        if (!allowed) throw tooManyAttempts(resetMs);
         const signedIn = await sessions.signIn({
           secret,
           isKept: body['keep'] === true,

@@ -341,14 +341,22 @@ function createAuthenticators(
   { api, events, webhooks }: ServerTokens,
   { isForeign }: Cors,
 ): Readonly<Record<Route['access'], Authenticate>> {
-  const refuse: Authenticate = () => {
-    throw new HttpError(401, 'no token is configured', { 'WWW-Authenticate': 'Bearer' });
+  const refuse = (option: string): Authenticate => {
+    const message = `no token is configured: ${option} sets one`;
+    return () => {
+      throw new HttpError(401, message, { 'WWW-Authenticate': 'Bearer' });
+    };
   };
+  const noToken = refuse('--http-api-token');
   return {
-    'api token': api === undefined ? refuse : createAuthentication(api),
-    'api token or password': api === undefined ? refuse : createAuthentication(api, { asPassword: true, isForeign }),
-    'events token': events === undefined ? refuse : createAuthentication(events, { inQuery: 'access_token' }),
-    'webhook secret': webhooks === undefined ? refuse : createWebhookAuthentication(webhooks),
+    'api token': api === undefined ? noToken : createAuthentication(api),
+    'api token or password': api === undefined ? noToken : createAuthentication(api, { asPassword: true, isForeign }),
+    'events token':
+      events === undefined
+        ? refuse('--http-api-events-token')
+        : createAuthentication(events, { inQuery: 'access_token' }),
+    'webhook secret':
+      webhooks === undefined ? refuse('--http-api-webhook-secret') : createWebhookAuthentication(webhooks),
     open: () => undefined,
   };
 }
