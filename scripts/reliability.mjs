@@ -38,7 +38,7 @@ Other campaigns have other points:
 - **J:** \`docker system prune --all\` or the like removes both containers; the old one [is created again](how-an-update-is-made.md#limits).
 - **L:** five releases, with kills of service and engine.
 - **M, N:** a person changes the container between the kill and the next start, or forges a journal.
-- **Q-nested:** at every sixth or eighth call of the update, and at every call of the start after it (\`--every\`).
+- **Q-nested:** at every sixth to twelfth call of the update, and at every call of the start after it (\`--every\`).
 - **Q-cache-apart:** a point also counts as lost if a removed volume is back and stays, as [after some power cuts](data.md#going-back-later).
 
 Repeat a point with the arguments that a failure prints:

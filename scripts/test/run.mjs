@@ -174,7 +174,10 @@ async function runVitest({ name, project = name, lab, files = [], shard }) {
   return { ...counts, failed: Math.max(counts.failed, broken ? 1 : 0), output };
 }
 
-/** Resolves to the path of the binary in a package. The needs of the image fetch it too: two npm remove each other's files. */
+/**
+ * Resolves to the path of the binary in a package. The needs of the image fetch it too: two npm remove each other's
+ * files.
+ */
 async function otherNode(name) {
   const file = join(root, 'test/nodes/node_modules', name, 'bin/node');
   await prepared;

@@ -52,6 +52,8 @@ export async function runCommand(configuration: Command, program: Program): Prom
   const { dryRun, verify } = settings.request;
   const changes = command !== 'check' && (!dryRun || verify);
   const interrupt = await hearSignals(surroundings, changes);
+  // Of `upkeep demo | head -1`, which changes no engine. Each further line fails too.
+  if (command === 'demo') process.stdout.once('error', () => interrupt.onSignal('SIGPIPE'));
   try {
     if (settings.run.healthCheck && process.pid === 1) throw await healthCheckInPlace();
     if (!settings.run.healthCheck && settings.run.finishUpdate === undefined) await makeTokens(settings.http);

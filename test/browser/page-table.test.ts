@@ -145,6 +145,23 @@ describeInBrowser('the table', () => {
     await page.close();
   });
 
+  test('the keyboard goes on at the same row when the rows are grouped in another way', async () => {
+    const page = await stage.open();
+    await page.locator('#live[data-state="live"]').waitFor();
+    const focused = () => page.evaluate<string>('document.activeElement.closest(".row")?.dataset.name');
+    for (let step = 0; step < 5; step += 1) await page.keyboard.press('j');
+    const name = await focused();
+    for (const group of ['project', 'status']) {
+      await page.keyboard.press('g');
+      await expect.poll(() => page.locator('#group-by').inputValue()).toBe(group);
+      expect(await focused()).toBe(name);
+      expect(await row(page, name).locator('.c-name a').isVisible()).toBe(true);
+    }
+    await page.keyboard.press('x');
+    await page.getByText('1 selected').waitFor();
+    await page.close();
+  });
+
   test('the keyboard goes on at the row that a dialog was opened from, even if the row was filled anew meanwhile', async () => {
     const page = await stage.open();
     await page.locator('#live[data-state="live"]').waitFor();

@@ -95,6 +95,7 @@ describe('POST /v1/check', () => {
     const reply = await check('?timeout=80ms');
     expect(reply.status).toBe(408);
     expectErrorBody(reply);
+    expect(reply.json().error).toMatch(/^the check timed out; "timeout" gives it longer, at most --http-api-check-/);
   });
 
   test('its timeout is capped by the option, and nonsense means the option', async () => {

@@ -220,6 +220,49 @@ describe('access', () => {
     },
   );
 
+  describe('a changing request with a password', () => {
+    const listed = { corsOrigins: ['https://ha.example.com'] };
+    const press = (headers: Readonly<Record<string, string>>) =>
+      scene.ask('/api/containers/watch', { method: 'POST', token: null, headers: { ...basic, ...headers } });
+
+    test.each<[string, Readonly<Record<string, string>>]>([
+      ['names another origin', { origin: 'https://evil.example' }],
+      ['names no origin that can be shown', { origin: 'null' }],
+      ['is of another site, in the words of the browser', { 'sec-fetch-site': 'cross-site' }],
+      ['is of a neighbour', { 'sec-fetch-site': 'same-site', origin: 'http://127.0.0.1:1' }],
+    ])('is refused if it %s', async (_, headers) => {
+      await start();
+      const { status, json } = await press(headers);
+      expect([status, json().error]).toEqual([403, expect.stringContaining('a page elsewhere')]);
+      expect((await scene.ask('/api/containers', { token: null, headers: { ...basic, ...headers } })).status).toBe(200);
+      expect((await scene.ask('/api/containers/watch', { method: 'POST', headers })).status).toBe(200);
+    });
+
+    test.each<[string, object, Readonly<Record<string, string>>]>([
+      ['of a program', {}, {}],
+      ['of a page of this host', {}, { origin: 'http://HOST', 'sec-fetch-site': 'same-origin' }],
+      [
+        'of a page of this host behind a proxy that replaces the host',
+        {},
+        { origin: 'https://upkeep.example.com', 'sec-fetch-site': 'same-origin' },
+      ],
+      ['of a page of this host in an old browser', {}, { origin: 'http://HOST' }],
+      ['of a listed origin', listed, { origin: 'https://ha.example.com', 'sec-fetch-site': 'cross-site' }],
+    ])('is served if it is %s', async (_, settings, given) => {
+      await start(settings);
+      const host = new URL(scene.url).host;
+      const headers = Object.fromEntries(
+        Object.entries(given).map(([name, text]) => [name, text.replace('HOST', host)]),
+      );
+      expect((await press(headers)).status).toBe(200);
+    });
+
+    test('is refused to the pages of all origins, who need no listing to read', async () => {
+      await start({ corsOrigins: ['*'] });
+      expect((await press({ origin: 'https://evil.example' })).status).toBe(403);
+    });
+  });
+
   test('a password opens these paths only', async () => {
     await start();
     expect((await scene.ask('/v1/containers', { token: null, headers: basic })).status).toBe(401);
@@ -297,7 +340,10 @@ describe('wud-card', () => {
     expect((await scene.ask(`/api/containers/${id}/triggers`)).json()).toEqual([]);
     const pressed = await scene.ask(`/api/containers/${id}/triggers/upkeep/update`, { method: 'POST' });
     expect(pressed.status).toBe(403);
-    expect((await scene.ask('/api/containers/watch', { method: 'POST' })).status).toBe(403);
+    expect(pressed.json().error).toBe('the group "update" is not enabled: add it to --http-api-endpoints');
+    const watched = await scene.ask('/api/containers/watch', { method: 'POST' });
+    expect(watched.status).toBe(403);
+    expect(watched.json().error).toBe('the group "check" is not enabled: add it to --http-api-endpoints');
   });
 
   test.each(['triggers/docker/update', 'triggers/upkeep', 'triggers', '', 'nonsense'])(

@@ -152,6 +152,15 @@ describe('decisions', () => {
     },
   );
 
+  test('name no engine where there is one only, which is told with what to do', async () => {
+    const digest = await release('two');
+    const reply = await post({ container: 'web', decision: 'approve', digest, engine: 'nas' });
+    const why = 'this service works on one engine alone; leave it out';
+    expect([reply.status, reply.json().error]).toEqual([400, `invalid field "engine" of the request body: ${why}`]);
+    const listed = await ask('/v1/notes?container=web&engine=nas');
+    expect([listed.status, listed.json().error]).toEqual([400, `invalid query parameter "engine": ${why}`]);
+  });
+
   test('need an end to be snoozed, one that is to come', async () => {
     const digest = await release('two');
     expect((await post({ container: 'web', decision: 'snooze', digest })).status).toBe(400);

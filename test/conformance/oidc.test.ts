@@ -299,6 +299,40 @@ describe('an answer that was tampered with', () => {
   });
 });
 
+describe('a refusal in words of the issuer', () => {
+  test.each([
+    ['in the form', products.Authentik],
+    ['in a header', products.Keycloak],
+  ])('shows neither code nor secret, which it got %s, on the page and in the log', async (_, product) => {
+    await start({ product });
+    let given: readonly string[] = [];
+    issuer.tampering = {
+      refusal: (form, authorization) => {
+        const sent = [form.get('code'), form.get('code_verifier'), form.get('client_secret'), authorization.slice(6)];
+        given = [...sent.filter((text): text is string => text !== null && text !== ''), issuer.clientSecret ?? ''];
+        return { error: 'invalid_grant', error_description: `You have sent ${given.join(' ')}.` };
+      },
+    };
+    const why = await failureOf();
+    expect(why).toMatch(/it refuses with "invalid_grant" \(You have sent \*\*\*( \*\*\*)+\.\)$/);
+    expect(given.length).toBeGreaterThan(3);
+    for (const secret of given) expect(why + JSON.stringify(scene.lines)).not.toContain(secret);
+  });
+
+  test('is shown with a bound and without control characters, and no part of a secret is left at its end', async () => {
+    await start();
+    const secret = issuer.clientSecret ?? '';
+    for (const before of [0, 150, 190, 1990]) {
+      const said = `\u001b[2J${'x'.repeat(before)}${secret} ${'y'.repeat(5000)}`;
+      issuer.tampering = { refusal: () => ({ error: said, error_description: said }) };
+      const why = await failureOf();
+      expect(why.length).toBeLessThan(350);
+      expect(why).not.toContain('\u001b');
+      expect(why).not.toContain(secret.slice(0, 6));
+    }
+  });
+});
+
 describe('an attacker', () => {
   /** Stops before the browser goes back to Upkeep, and returns that address. */
   async function answerFor(name: string): Promise<{ readonly back: string; readonly browser: Browser }> {

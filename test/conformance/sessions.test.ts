@@ -116,6 +116,10 @@ describe('signing in', () => {
     expect(lines).toHaveLength(10);
     expect(JSON.stringify(scene.lines)).not.toContain('wrong-secret');
     expect((await scene.ask('/v1/containers')).status).toBe(200);
+    const refused = await signIn('wrong-secret');
+    const { 'retry-after': seconds } = refused.headers;
+    expect(refused.json().error).toBe(`too many attempts to sign in; try again in ${String(seconds)}s`);
+    expect(Number(seconds)).toBeLessThanOrEqual(60);
   });
 
   test('whose limit is reached uses up no attempts of others', async () => {

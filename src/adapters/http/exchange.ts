@@ -188,12 +188,12 @@ function refuse({ url }: WireRequest, why: string): HttpFailure {
   return new HttpFailure('invalid', why, { host: url.host });
 }
 
-/** Logins and tokens that were sent to registries. No message may quote them from an answer. */
+/** Logins and tokens that were sent to servers. No message may quote them from an answer. */
 type SentSecrets = {
   readonly note: (headers: Readonly<Record<string, unknown>>, body: string | undefined) => void;
   /**
-   * The text of a registry, with `***` for each secret. Secrets of other registries count as well, because two hosts may
-   * be one server.
+   * The text of a server, with `***` for each secret. Secrets of other hosts count as well, because two hosts may be one
+   * server.
    */
   readonly showable: (words: string) => string;
 };
@@ -206,12 +206,14 @@ export function createSentSecrets(): SentSecrets {
         if (typeof value === 'string' && /authorization$/i.test(name) && noted.get(value) === undefined)
           noted.set(value, secretsOf(value));
       }
-      const token = body === undefined ? null : new URLSearchParams(body).get('refresh_token');
-      if (token !== null) noted.set(token, [token]);
+      for (const [name, value] of new URLSearchParams(body)) if (secretFields.has(name)) noted.set(value, [value]);
     },
     showable: (words) => withoutSecrets(words, [...noted.values()].flat()),
   };
 }
+
+/** Of the forms of OAuth 2.0: https://www.rfc-editor.org/rfc/rfc6749, https://www.rfc-editor.org/rfc/rfc7636 */
+const secretFields: ReadonlySet<string> = new Set(['refresh_token', 'client_secret', 'code', 'code_verifier']);
 
 /** Enough for a token of each repository, and the logins. Above it, the oldest are dropped; they have expired. */
 const maxNoted = 1000;

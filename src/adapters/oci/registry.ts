@@ -110,16 +110,11 @@ export function createOciRegistry(options: OciRegistryOptions & StoredListings):
       const known = await listings.find(key);
       const list = (from: KnownPages | undefined) =>
         askForTags(client, place, { known: from, nowMs: clock.monotonicMs }, shared);
-      const {
-        tags: found,
-        isCut,
-        pages,
-      } = await list(known).catch((error: unknown) => {
-        // The address of the page after an unchanged one may have expired.
-        const isRefusal = error instanceof HttpFailure && (error.code === 'invalid' || error.code === 'not-found');
-        if (known === undefined || !isRefusal) throw error;
+      const listAnew = (error: unknown) => {
+        if (known === undefined || !isPageRefused(error)) throw error;
         return list(undefined);
-      });
+      };
+      const { tags: found, isCut, pages } = await list(known).catch(listAnew);
       if (hasEtag(pages)) listings.note(key, pages);
       else listings.forget(key);
       return { tags: found, isCut };
@@ -254,6 +249,11 @@ function sharedParts({ found, next }: FoundSignatures, explained: (failure: Http
     }
   };
   return { found, next: async (signal) => read ?? (await reading('', readOn, signal)) };
+}
+
+/** The address of the page after an unchanged one may have expired. */
+function isPageRefused(error: unknown): boolean {
+  return error instanceof HttpFailure && (error.code === 'invalid' || error.code === 'not-found');
 }
 
 function hasEtag(pages: KnownPages): boolean {

@@ -39,7 +39,8 @@ export function createIssuer(parts: IssuerParts): Issuer {
     maxSocketsPerOrigin: 4,
     deadlineMs,
   });
-  const exchange = createExchange(agents, { deadlineMs, userAgent: `upkeep/${version}`, sent: createSentSecrets() });
+  const sent = createSentSecrets();
+  const exchange = createExchange(agents, { deadlineMs, userAgent: `upkeep/${version}`, sent });
 
   async function send(
     url: string,
@@ -60,6 +61,8 @@ export function createIssuer(parts: IssuerParts): Issuer {
   async function discover() {
     const client = await import('openid-client');
     const secret = clientSecret();
+    // The issuer knows it before it is sent.
+    if (secret !== undefined) sent.note({}, new URLSearchParams({ client_secret: secret }).toString());
     const execute = [
       client.enableNonRepudiationChecks,
       ...(settings.issuer.startsWith('http:') ? [client.allowInsecureRequests] : []),
@@ -77,7 +80,7 @@ export function createIssuer(parts: IssuerParts): Issuer {
   return {
     credential: `oidc\n${settings.issuer}\n${settings.clientId}`,
     begin: (redirectUrl) =>
-      inWords(host, async () => {
+      inWords(async () => {
         const { client, config } = await discover();
         const begun = {
           redirectUrl,
@@ -96,7 +99,7 @@ export function createIssuer(parts: IssuerParts): Issuer {
         return { url: url.href, begun };
       }),
     finish: (query, begun) =>
-      inWords(host, async () => {
+      inWords(async () => {
         const { client, config } = await discover();
         const answer = new URL(begun.redirectUrl);
         answer.search = query;
@@ -108,13 +111,23 @@ export function createIssuer(parts: IssuerParts): Issuer {
         return { ...personIn({ ...more, ...claims }, settings.groupsClaim), idToken: tokens.id_token };
       }),
     endUrl: (idToken) =>
-      inWords(host, async () => {
+      inWords(async () => {
         const { client, config } = await discover();
         if (config.serverMetadata().end_session_endpoint === undefined) return undefined;
         return client.buildEndSessionUrl(config, idToken === undefined ? {} : { id_token_hint: idToken }).href;
       }),
     close: agents.close,
   };
+
+  /** Every failure as a reason for people. Texts of the issuer are bounded, and codes, tokens and the secret are in none. */
+  async function inWords<Result>(ask: () => Promise<Result>): Promise<Result> {
+    try {
+      return await ask();
+    } catch (error) {
+      const showable = (text: string) => sent.showable(printable(text, maxRead));
+      throw new ServiceError('service-refused', `${host}: ${reasonOf(error, showable)}`, { cause: error });
+    }
+  }
 }
 
 /** From connecting to the last byte of one answer. */
@@ -175,30 +188,25 @@ function groupsIn(claims: Claims, path: string): readonly string[] {
 
 const maxGroups = 500;
 
-/** Every failure as a reason for people. Texts of the issuer are quoted, and codes and tokens are in none. */
-async function inWords<Result>(host: string, ask: () => Promise<Result>): Promise<Result> {
-  try {
-    return await ask();
-  } catch (error) {
-    throw new ServiceError('service-refused', `${host}: ${reasonOf(error)}`, { cause: error });
-  }
-}
+/** Secrets are looked for in so many characters of a text, of which fewer are shown. */
+const maxRead = 2000;
 
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown, showable: (text: string) => string): string {
   for (let each: unknown = error, depth = 0; each instanceof Error && depth < 5; each = each.cause, depth += 1) {
     if (each instanceof HttpFailure || each instanceof ServiceError) return describeError(each);
     // https://datatracker.ietf.org/doc/html/rfc6749#section-4.1.2.1
     if ('error' in each && typeof each.error === 'string') {
       const why =
         'error_description' in each && typeof each.error_description === 'string' ? each.error_description : '';
-      return `it refuses with ${quoted(each.error, 60)}${why === '' ? '' : ` (${printable(why, 200)})`}`;
+      const words = why === '' ? '' : ` (${printable(showable(why), 200)})`;
+      return `it refuses with ${quoted(showable(each.error), 60)}${words}`;
     }
     const code = 'code' in each && typeof each.code === 'string' ? each.code : '';
     const words = reasons[code];
     if (words !== undefined) return words;
   }
   const message = error instanceof Error ? error.message : '';
-  return `its answer is not valid${message === '' ? '' : ` (${printable(message, 200)})`}`;
+  return `its answer is not valid${message === '' ? '' : ` (${printable(showable(message), 200)})`}`;
 }
 
 /** Codes of oauth4webapi. */

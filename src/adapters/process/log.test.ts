@@ -123,6 +123,22 @@ describe('createLog()', () => {
     expect(line).toContain(text);
   });
 
+  test('names what is inside a field in the same casing, except the names of an engine', () => {
+    const checked = {
+      candidateKind: 'minor',
+      eligibleAtMs: 5,
+      more: [{ imageId: 'a', MaximumRetryCount: 0 }],
+    };
+    const [line] = linesOf({ format: 'json' }, (log) => log.info('x', { checked }));
+    expect(JSON.parse(line ?? '')).toMatchObject({
+      checked: {
+        candidate_kind: 'minor',
+        eligible_at_ms: 5,
+        more: [{ image_id: 'a', MaximumRetryCount: 0 }],
+      },
+    });
+  });
+
   test('colours only when told to', () => {
     const [plain, coloured] = [false, true].map(
       (colour) => linesOf({ isTTY: true, colour }, (log) => log.error('x'))[0],
@@ -137,13 +153,14 @@ describe('createLog()', () => {
       log.info('login with hunter2! at https://me:pw@registry.test/v2/', {
         alphabet: 'abc',
         token: 'x1',
-        nested: { registryPassword: 'x2', deep: ['hunter2!'] },
+        apiKey: 'x5',
+        nested: { registryPassword: 'x2', deep: ['hunter2!'], forgeApiKey: 'x6' },
         error: new Error('hunter2! refused'),
         proxy: 'http://u:p@proxy:1',
         engine: 'ssh://me@nas:x3@x4@host',
       }),
     );
-    expect(line).not.toMatch(/hunter2|x[1-4]|me:pw|u:p@/);
+    expect(line).not.toMatch(/hunter2|x[1-6]|me:pw|u:p@/);
     expect(line).toContain('https://***@registry.test/v2/');
     expect(line).toContain('abc');
   });

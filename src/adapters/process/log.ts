@@ -207,14 +207,14 @@ const maxEntries = 50;
 const deepest = 4;
 
 const passwordInUrl = /([a-z][a-z\d+.-]{0,20}:\/\/)[^\s/:]{0,256}:[^\s/]{0,1024}@/gi;
-const sensitiveName = /pass(?:word|wd)?$|secret|token|authorization|credential|cookie|api-?key/i;
+const sensitiveName = /pass(?:word|wd)?$|secret|token|authorization|credential|cookie|api[-_]?key/i;
 
 /** A field's name. The value of a sensitive name, e.g. `password`, is a secret. */
 type Name = { readonly shown: string; readonly isSensitive: boolean };
 
 type Redact = { readonly text: (raw: string) => string; readonly name: (raw: string) => Name };
 
-/** Field names are in snake case, as in the documents of the API. */
+/** Names are in snake case at every depth, as in the documents of the API. Names of an engine (`MaximumRetryCount`) stay. */
 function snakeCase(name: string): string {
   if (!/^[a-z][A-Za-z\d]*$/.test(name)) return name;
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -229,7 +229,7 @@ function plainEntries(entries: LogFields, redact: Redact, depth: number): readon
     const value = entries[name];
     if (value === undefined) continue;
     if (shown.length === maxEntries) break;
-    const { shown: shownName, isSensitive } = redact.name(depth === 1 ? snakeCase(name) : name);
+    const { shown: shownName, isSensitive } = redact.name(snakeCase(name));
     const isSecret = isSensitive && typeof value === 'string' && value !== '';
     shown.push([shownName, isSecret ? hidden : plainValue(value, redact, depth)]);
   }

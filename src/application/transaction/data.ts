@@ -428,7 +428,8 @@ export async function clearData(
 async function removeFormerCopies({ engine }: Pick<Outside, 'engine'>, leader: string, transaction: string) {
   for (const volume of await engine.listVolumes(`${copyLabels.container}=${leader}`)) {
     const owner = ownerOfCopy(volume);
-    if (owner?.leader === leader && owner.transaction !== transaction) await engine.removeVolume(volume.name);
+    if (owner?.kind !== 'labelled' || owner.leader !== leader || owner.transaction === transaction) continue;
+    await engine.removeVolume(volume.name);
   }
 }
 

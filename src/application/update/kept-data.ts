@@ -18,17 +18,26 @@ export type KeptCopy = {
   /** Present with several engines. */
   readonly engine?: string;
   readonly volume: string;
-  /** The id of the update. Empty for a volume that a power cut has brought back, without its labels, after its removal. */
-  readonly transaction: string;
+  /** The hash of the id of the update, from the name of the volume. */
+  readonly transactionKey: string;
   /** Milliseconds since the epoch, by the engine's clock. */
   readonly takenAtMs: number;
   /** Absent: its update was not to keep it. It is there until the update ends, or until a person removes it. */
   readonly keptUntilMs?: number;
   /** Its update has not ended. */
   readonly isNeeded?: true;
+} & (LabelledCopy | StrayCopy);
+
+type LabelledCopy = {
+  readonly kind: 'labelled';
+  /** The id of the update. */
+  readonly transaction: string;
   readonly bytes: number;
   readonly files: number;
 };
+
+/** After its removal, a power cut has brought it back without its labels: they had told the rest. */
+type StrayCopy = { readonly kind: 'stray' };
 
 /**
  * All copies, oldest first: the kept ones, the ones of updates that have not ended, the ones that an interrupted update
@@ -55,16 +64,16 @@ async function withNeed(
   const marks = [...transactionMarksOf(images), ...helperMarksOf(images)];
   const inUpdate = new Set(containers.flatMap(({ name }) => parseTransactionName(name)?.name ?? []));
   return copies.map((copy): KeptCopy => {
-    const isMarked = marks.some(({ transactionKey }) => copy.volume.endsWith(`-${transactionKey}`));
+    const isMarked = marks.some(({ transactionKey }) => transactionKey === copy.transactionKey);
     const isOpen = isMarked || inUpdate.has(copy.container);
     return isOpen ? { ...copy, isNeeded: true } : copy;
   });
 }
 
-type Kept = KeptCopy & Required<Pick<KeptCopy, 'keptUntilMs'>>;
+type Kept = KeptCopy & LabelledCopy & Required<Pick<KeptCopy, 'keptUntilMs'>>;
 
 function isKept(copy: KeptCopy): copy is Kept {
-  return copy.keptUntilMs !== undefined;
+  return copy.kind === 'labelled' && copy.keptUntilMs !== undefined;
 }
 
 async function readKeptCopies(
@@ -80,10 +89,12 @@ function copiesAmong(volumes: readonly Volume[]): readonly KeptCopy[] {
     const owner = ownerOfCopy(volume);
     const keepMs = wholeNumber(labels[copyLabels.keep]);
     if (owner === undefined || keepMs > maxKeepMs) return [];
-    const { leader: container, transaction } = owner;
+    const { leader: container, ...update } = owner;
+    const copy = { container, volume: name, takenAtMs: createdAtMs };
+    if (update.kind === 'stray') return [{ ...copy, ...update }];
     const [bytes, files] = [wholeNumber(labels[copyLabels.bytes]), wholeNumber(labels[copyLabels.files])];
     const until = keepMs > 0 ? { keptUntilMs: createdAtMs + keepMs } : {};
-    return [{ container, volume: name, transaction, takenAtMs: createdAtMs, ...until, bytes, files }];
+    return [{ ...copy, ...update, ...until, bytes, files }];
   });
   return copies.toSorted((one, other) => one.takenAtMs - other.takenAtMs);
 }
@@ -195,7 +206,7 @@ export async function copiesForRollback(
   names: readonly string[],
   answer: RollbackOptions['data'],
   signal: AbortSignal | undefined,
-): Promise<readonly KeptCopy[]> {
+): Promise<readonly Kept[]> {
   try {
     const copies = await readKeptCopies({ engine }, signal);
     requireDataAnswer(copies, names, answer);
@@ -212,11 +223,7 @@ export async function copiesForRollback(
  * Throws if a copy is kept of one of the containers and nobody has said what becomes of the data. No answer is safe:
  * each loses something.
  */
-function requireDataAnswer(
-  copies: readonly KeptCopy[],
-  names: readonly string[],
-  answer: RollbackOptions['data'],
-): void {
+function requireDataAnswer(copies: readonly Kept[], names: readonly string[], answer: RollbackOptions['data']): void {
   if (answer !== undefined) return;
   const copy = copies.find(({ container }) => names.includes(container));
   if (copy === undefined) return;

@@ -24,7 +24,7 @@ import type { InRun } from '../check/checked-container.ts';
 import type { Planner } from '../check/make-plan.ts';
 import { findServicesBack, rollBackServices } from '../swarm/update-services.ts';
 import { withImageVersions, runSession, type UpdateLock } from './session.ts';
-import { copiesForRollback, type KeptCopy } from './kept-data.ts';
+import { copiesForRollback } from './kept-data.ts';
 import type { ComposeKeeper } from './compose-files.ts';
 import { runPlan, untouched } from './run-plan.ts';
 import { createPhaseWatch, runTransaction, type RunTransaction } from '../transaction/run-transaction.ts';
@@ -199,8 +199,10 @@ async function findReturning(
   return found;
 }
 
+type Copies = Awaited<ReturnType<typeof copiesForRollback>>;
+
 /** The data come back only with the kept container that wrote them, from the copy of its last update. */
-function requireCopies({ transactions }: UpdatePlan, returning: Returning, copies: readonly KeptCopy[]): void {
+function requireCopies({ transactions }: UpdatePlan, returning: Returning, copies: Copies): void {
   for (const { container } of transactions.flatMap(({ members }) => members)) {
     const kept = returning.get(container.id);
     const refuse = (why: string, remedy: string) =>
@@ -224,7 +226,7 @@ const marginMs = 60_000;
  */
 function returnToKept(
   returning: Returning,
-  { data, copies }: { readonly data: RollbackOptions['data']; readonly copies: readonly KeptCopy[] },
+  { data, copies }: { readonly data: RollbackOptions['data']; readonly copies: Copies },
   otherwise: RunTransaction,
 ): RunTransaction {
   return async (outside, settings, planned, context, signal) => {
@@ -240,7 +242,7 @@ function returnToKept(
 type Return = Kept & {
   readonly runId: string;
   readonly data: RollbackOptions['data'];
-  readonly copy: KeptCopy | undefined;
+  readonly copy: Copies[number] | undefined;
 };
 
 async function goBack(
@@ -282,7 +284,7 @@ async function goBack(
   return outcome;
 }
 
-function withRestored(outcome: ContainerOutcome, { bytes, files, takenAtMs }: KeptCopy): ContainerOutcome {
+function withRestored(outcome: ContainerOutcome, { bytes, files, takenAtMs }: Copies[number]): ContainerOutcome {
   const remarked = withDataRemark({ ...outcome, data: { bytes, files, isRestored: true } });
   return { ...remarked, reason: `${remarked.reason} from the copy of ${printTime(takenAtMs)}` };
 }

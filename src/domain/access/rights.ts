@@ -76,7 +76,8 @@ export function accessTest({ images, containers }: AccessFilter): (container: Sh
 
 /**
  * `acme/*` means Docker Hub, like the reference of an image. A pattern without a tag matches any tag. Undefined if the
- * registry or the account has a `*`: anyone may open the account `acme-evil`.
+ * registry or an account of Docker Hub has a `*`: anyone may open the account `acme-evil`. A written registry may be
+ * one's own, where `*` and `team-*` are meant.
  */
 function imagePattern(text: string): ((image: string) => boolean) | undefined {
   const [, repository = '', tag] = /^(.+?)(?::([^:/]+))?$/.exec(text) ?? [];

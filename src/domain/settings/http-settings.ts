@@ -156,9 +156,14 @@ export function readTokens(text: string): ReadTokens {
     return { kind: 'refused', why: lines.length === 0 ? why : `${why}: each of its lines is a comment` };
   }
   const tokens: NamedToken[] = [];
+  const lineOf = new Map<string, number>();
   for (const { text: line, number } of written) {
     const read = tokens.length === maxTokens ? tooMany : readLine(line, written.length === 1);
     if (typeof read === 'string') return { kind: 'refused', why: `line ${number} ${read}` };
+    // Only one of both names, with its rights, could count.
+    const former = lineOf.get(read.token);
+    if (former !== undefined) return { kind: 'refused', why: `line ${number} has the same token as line ${former}` };
+    lineOf.set(read.token, number);
     tokens.push(read);
   }
   return { kind: 'tokens', tokens };

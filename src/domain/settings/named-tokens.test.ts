@@ -72,6 +72,8 @@ test.each([
   ['anna: t1\n: t2', `line 2 ${unnamed}`],
   ['anna: t1\n"bob": t2', `line 2 ${badName}`],
   ['anna = t1\nbob = t2', `line 1 ${unnamed}`],
+  ['# one for all\nanna: t1\nbob: t2\n\nboard:  t1 viewer', 'line 5 has the same token as line 2'],
+  ['anna: t1\nanna: t1', 'line 2 has the same token as line 1'],
   [`${'x'.repeat(51)}: t1`, `line 1 ${badName}`],
   ['evil\u001b[0m: t1', `line 1 ${badName}`],
   [

@@ -6,6 +6,7 @@ import {
   dataOrderLabel,
   dataVolumeNames,
   helperWords,
+  ownerOfCopy,
   readCopied,
   parseDataOrder,
   parseJournaledData,
@@ -14,6 +15,7 @@ import {
   writeDataOrder,
   type DataOrder,
 } from './data-helper.ts';
+import { helperMarksOf, helperMarkTag } from './transaction-names.ts';
 
 const volume: DataItem = {
   paths: ['/data'],
@@ -104,6 +106,26 @@ test('the names of volumes are valid, and differ between transactions', () => {
   for (const name of [copy, reserve]) expect(name).toMatch(/^[a-zA-Z0-9][a-zA-Z0-9_.-]+$/);
   expect(copy).not.toBe(dataVolumeNames({ leader: 'web', transaction: 'tx-2' }).copy);
 });
+
+test('the owner of a copy is read from its labels and from its name, whose end is the key of the mark', () => {
+  const transaction = 'tx-1';
+  const { copy, reserve } = dataVolumeNames({ leader: 'web-2', transaction });
+  const { transactionKey } = helperMarkOf('a'.repeat(64), transaction);
+  const labels = { 'upkeep.data.container': 'web-2', 'upkeep.data.of': transaction };
+  const owner = { leader: 'web-2', transactionKey };
+  expect(ownerOfCopy({ name: copy, labels })).toEqual({ ...owner, kind: 'labelled', transaction });
+  expect(ownerOfCopy({ name: reserve, labels })).toBeUndefined();
+  for (const name of [copy, reserve]) expect(ownerOfCopy({ name, labels: {} })).toEqual({ ...owner, kind: 'stray' });
+  for (const name of [`a${copy}`, `${copy}0`, 'upkeep-data-web', copy.replace('data', 'date')])
+    expect(ownerOfCopy({ name, labels: {} })).toBeUndefined();
+});
+
+/** The mark of a helper, as it is read from the images of an engine. */
+function helperMarkOf(helperId: string, transaction: string) {
+  const [mark] = helperMarksOf([{ tags: [helperMarkTag(helperId, transaction)] }]);
+  if (mark === undefined) throw new Error('no mark');
+  return mark;
+}
 
 test('parseJournaledData() accepts nothing but what a journal holds', () => {
   expect(parseJournaledData(JSON.stringify(data))).toEqual(data);

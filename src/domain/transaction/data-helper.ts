@@ -55,7 +55,7 @@ export function labelsOfCopy(
 
 /**
  * Whose copy a volume is. Labels are untrusted: only a volume with the name that an update gives is one. A power cut can
- * bring a removed volume back without its labels: then the name is all there is, and `transaction` is empty.
+ * bring a removed volume back without its labels: then it is a stray, and its name is all there is.
  */
 export function ownerOfCopy({
   name,
@@ -63,17 +63,23 @@ export function ownerOfCopy({
 }: {
   readonly name: string;
   readonly labels: Labels;
-}): DataOwner | undefined {
-  if (Object.keys(labels).length === 0) {
-    const { stray } = strayGrammar.exec(name)?.groups ?? {};
-    return stray === undefined ? undefined : { leader: stray, transaction: '' };
-  }
+}): CopyOwner | undefined {
+  const { owner, key: transactionKey } = nameGrammar.exec(name)?.groups ?? {};
+  if (owner === undefined || transactionKey === undefined) return undefined;
+  if (Object.keys(labels).length === 0) return { kind: 'stray', leader: owner, transactionKey };
   const [leader, transaction] = [labels[copyLabels.container], labels[dataOfLabel]];
   if (leader === undefined || transaction === undefined) return undefined;
-  return dataVolumeNames({ leader, transaction }).copy === name ? { leader, transaction } : undefined;
+  const isNamedSo = dataVolumeNames({ leader, transaction }).copy === name;
+  return isNamedSo ? { kind: 'labelled', leader, transaction, transactionKey } : undefined;
 }
 
-const strayGrammar = /^upkeep-(?:data|reserve)-(?<stray>.+)-[\da-f]{16}$/s;
+/** `transactionKey`: the same of the mark of this transaction. */
+type CopyOwner = { readonly leader: string; readonly transactionKey: string } & (
+  | { readonly kind: 'labelled'; readonly transaction: string }
+  | { readonly kind: 'stray' }
+);
+
+const nameGrammar = /^upkeep-(?:data|reserve)-(?<owner>.+)-(?<key>[\da-f]{16})$/s;
 
 /** The task of a helper. */
 export type DataOrder = {

@@ -239,8 +239,13 @@ export function startPage(): void {
     if (grouped === address.group) table.filter();
     else {
       grouped = address.group;
+      // All rows are made anew, so the name of the same container takes the focus.
+      const focused = document.activeElement?.closest<HTMLElement>('tr.row')?.dataset['name'];
       table.clear();
       arrange();
+      const row = focused === undefined ? undefined : table.rowOf(focused);
+      row?.querySelector<HTMLElement>('.c-name a')?.focus({ preventScroll: true });
+      row?.scrollIntoView({ block: 'nearest' });
     }
     paintDrawer(context, wantsFocus);
   }

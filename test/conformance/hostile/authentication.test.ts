@@ -107,6 +107,17 @@ describe('the events', () => {
   });
 });
 
+test.each([
+  ['/v1/containers', '--http-api-token'],
+  ['/v1/events', '--http-api-events-token'],
+])('without any token %s is refused, and the option that sets one is named', async (path, option) => {
+  const settings = { token: undefined, eventsToken: undefined };
+  const { ask, stop } = await startHttp(createScriptedService(), { settings });
+  const reply = await ask(path);
+  expect([reply.status, reply.json().error]).toEqual([401, `no token is configured: ${option} sets one`]);
+  await stop();
+});
+
 test.each([...openReads, '/swagger/doc.json'])('%s asks for nothing', async (path) => {
   expect((await scene.ask(path, { token: null })).status).toBe(200);
   expect((await scene.ask(path, { token: 'wrong' })).status).toBe(200);

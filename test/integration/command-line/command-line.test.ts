@@ -317,6 +317,14 @@ describe('upkeep demo', () => {
     expect(stdout.split('\n')).toHaveLength(2);
   });
 
+  test('without an end of its own, it ends with its reader', () => {
+    const command = `timeout 60 "${process.execPath}" dist/main.js demo | head -1`;
+    const { stdout, stderr, status } = spawnSync('bash', ['-o', 'pipefail', '-c', command], { encoding: 'utf8' });
+    expect(status).toBe(0);
+    expect(stderr.split('\n')).toEqual([expect.stringContaining('"msg":"listening"'), '']);
+    expect(stdout.split('\n')).toHaveLength(2);
+  });
+
   test.skipIf(!hasScript())('draws a table on a terminal, in colours unless NO_COLOR is set', async () => {
     const [coloured, plain, dumb] = await Promise.all(['', 'NO_COLOR=1', 'TERM=dumb'].map(onTerminal));
     expect(coloured).toContain('\u001b[32m');

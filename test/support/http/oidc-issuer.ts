@@ -69,6 +69,8 @@ export type Tampering = {
   readonly metadata?: (metadata: Account) => Account;
   /** The address that the browser is sent back to. */
   readonly answer?: (location: URL) => URL;
+  /** Makes the issuer refuse to exchange a code. Gets the form and the `Authorization` of the client. */
+  readonly refusal?: (form: URLSearchParams, authorization: string) => Account;
 };
 
 export type OidcIssuer = {
@@ -88,6 +90,12 @@ type IssuerOptions = {
   readonly redirectUrls: readonly string[];
   readonly port?: number;
 };
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  let body = '';
+  for await (const chunk of request) body += String(chunk);
+  return body;
+}
 
 /** By the name that is typed into the form. */
 const people: Readonly<Record<string, readonly string[]>> = {
@@ -146,8 +154,19 @@ export async function startIssuer({ product, redirectUrls, port = 0 }: IssuerOpt
     if (!target.startsWith(product.path)) return void response.writeHead(404).end();
     Object.assign(request, { originalUrl: target, url: target.slice(product.path.length) || '/' });
     if (request.url?.startsWith('/interaction/') === true) return interact(request, response);
+    const { refusal } = issuer.tampering;
+    if (refusal !== undefined && request.url?.endsWith('/token') === true) return refuse(refusal, request, response);
     tamperWithAnswer(response);
     return void provider.callback()(request, response);
+  }
+
+  async function refuse(
+    refusal: NonNullable<Tampering['refusal']>,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const said = refusal(new URLSearchParams(await bodyOf(request)), request.headers.authorization ?? '');
+    response.writeHead(400, { 'Content-Type': 'application/json' }).end(JSON.stringify(said));
   }
 
   function tamperWithAnswer(response: ServerResponse): void {
@@ -165,9 +184,7 @@ export async function startIssuer({ product, redirectUrls, port = 0 }: IssuerOpt
       const form = `<title>Issuer</title><form method="post" action="${product.path}/interaction/${uid}"><label>Name <input name="login" autofocus></label><button>Sign in</button></form>`;
       return void response.writeHead(200, { 'Content-Type': 'text/html' }).end(form);
     }
-    let body = '';
-    for await (const chunk of request) body += String(chunk);
-    const accountId = new URLSearchParams(body).get('login') ?? '';
+    const accountId = new URLSearchParams(await bodyOf(request)).get('login') ?? '';
     const result =
       accountId in people ? { login: { accountId } } : { error: 'access_denied', error_description: 'You may not' };
     return provider.interactionFinished(request, response, result);

@@ -8,8 +8,8 @@ import { pushImage } from '../../lab/registry/push.ts';
 /**
  * A program with data in a named volume, a folder of the host and an anonymous volume. Version 1 ends unless all three
  * are exactly its own, and writes a token into each at every start and stop; it also leaves each token in a folder that
- * no update copies. Version 2 rewrites everything. Both sync what they write, as a database does: a power cut must not undo
- * a migration, because data that were not restored would look as if they were.
+ * no update copies. Version 2 rewrites everything. Both sync what they write, as a database does: a power cut must not
+ * undo a migration, because data that were not restored would look as if they were.
  */
 const wrong = 'wrong() { echo "$1" >&2; exit $2; }';
 
@@ -131,7 +131,10 @@ export function dataFolders(
   return { allowed, binds: [`${join(allowed, name)}:/bind`, `${outside}:/outside`] };
 }
 
-/** Every entry of the data with owner, mode, time and content, as text. Times and content of tokens change with each start. */
+/**
+ * Every entry of the data with owner, mode, time and content, as text. Times and content of tokens change with each
+ * start.
+ */
 export function describeData({ Mounts }: Pick<Inspected, 'Mounts'>): string {
   const places = Mounts.filter(({ Destination }) => Destination !== '/outside');
   const texts = places.map(({ Destination, Source }) => `${String(Destination)}\n${describeTree(String(Source))}`);

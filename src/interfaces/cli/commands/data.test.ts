@@ -8,14 +8,14 @@ import { rollback } from './rollback.ts';
 const copy = {
   container: 'web',
   volume: 'upkeep-data-web-1f0c6f7a9d3b2e41',
-  transaction: 'one',
+  transactionKey: '1f0c6f7a9d3b2e41',
   takenAtMs: Date.UTC(2026, 0, 2, 4),
   keptUntilMs: Date.UTC(2026, 0, 4, 4),
-  bytes: 412_000_000,
-  files: 5016,
+  ...({ kind: 'labelled', transaction: 'one', bytes: 412_000_000, files: 5016 } as const),
 };
 
 const { keptUntilMs: _, ...left } = copy;
+const { transaction: _1, bytes: _2, files: _3, ...named } = left;
 
 async function run(argv: readonly string[], command = data) {
   const copies = [
@@ -23,7 +23,7 @@ async function run(argv: readonly string[], command = data) {
     { ...copy, container: 'db', volume: 'other' },
     { ...left, container: 'old' },
     { ...left, container: 'open', isNeeded: true as const },
-    { ...left, container: 'back', transaction: '', bytes: 0, files: 0 },
+    { ...named, container: 'back', kind: 'stray' as const },
   ];
   const scene = createCommandScene(argv, { keptCopies: copies });
   return { ...scene, code: await runReportingFailures(command, scene.context) };

@@ -55,7 +55,7 @@ function tableOf(copies: Copies): Table {
     shownName({ name: copy.container, engine: copy.engine }),
     printTime(copy.takenAtMs),
     untilOf(copy),
-    ...(isStray(copy) ? ['–', '–'] : [formatBytes(copy.bytes), copy.files.toLocaleString('en')]),
+    ...(copy.kind === 'stray' ? ['–', '–'] : [formatBytes(copy.bytes), copy.files.toLocaleString('en')]),
     copy.volume,
   ]);
   return {
@@ -71,18 +71,13 @@ function tableOf(copies: Copies): Table {
   };
 }
 
-/** Nothing but its name is known of a volume that a power cut has brought back. */
-function isStray({ transaction }: Copies[number]): boolean {
-  return transaction === '';
-}
-
 function untilOf({ keptUntilMs, isNeeded }: Copies[number]): string {
   if (keptUntilMs !== undefined) return printTime(keptUntilMs);
   return isNeeded ? 'its update ends' : 'you remove it';
 }
 
 function copyEntry(copy: Copies[number]) {
-  const { container, engine, volume, takenAtMs, keptUntilMs, isNeeded, bytes, files } = copy;
+  const { container, engine, volume, takenAtMs, keptUntilMs, isNeeded } = copy;
   return {
     container,
     engine,
@@ -90,6 +85,6 @@ function copyEntry(copy: Copies[number]) {
     taken_at: toTimestamp(takenAtMs),
     ...(keptUntilMs !== undefined && { kept_until: toTimestamp(keptUntilMs) }),
     ...(isNeeded && { unfinished: true }),
-    ...(!isStray(copy) && { bytes, files }),
+    ...(copy.kind === 'labelled' && { bytes: copy.bytes, files: copy.files }),
   };
 }

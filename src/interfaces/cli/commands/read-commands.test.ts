@@ -317,6 +317,7 @@ test.each<[ServiceDocument, string, JsonObject]>([
   const { code, fake } = await look([command], { [what]: document });
   expect([code, fake.out()]).toEqual([1, '']);
   expect(fake.err()).toContain('upkeep: Cannot read the answer of the service: it holds no list of');
+  expect(fake.err()).toContain('update the older one of command and service');
 });
 
 test.each([[[]], [['--json']]])('nothing from outside writes to the terminal by itself, with %j', async (flags) => {
@@ -389,5 +390,17 @@ describe('notes() without a service', () => {
     expect(await runReportingFailures(createNotesCommand(notes), context)).toBe(1);
     expect(fake.err()).toContain(`Cannot show release notes of "${name}"`);
     expect(fake.err()).toMatch(why);
+  });
+
+  test('names the option for a name that several engines have', async () => {
+    const { context, application, clock, fake } = createCommandScene(['notes', 'web'], {
+      check: () => checkReport([checkedContainer('web')]),
+    });
+    const configuration = { config: { ...context.settings.service, filterDescription: '', scope: '' }, options: [] };
+    const several = { ...application, notesOf: () => 'several' as const, close: () => Promise.resolve() };
+    const open = () => Promise.resolve({ application: several, close: () => Promise.resolve() });
+    const { notes } = createLocalSources({ open, configuration, clock });
+    expect(await runReportingFailures(createNotesCommand(notes), context)).toBe(2);
+    expect(fake.err()).toMatch(/several engines have a container of this name\W+--host names one of them/);
   });
 });

@@ -9,7 +9,7 @@ import { namePattern } from '../../../domain/text/name-pattern.ts';
 import { defined } from '../../../domain/text/plain-data.ts';
 import { quoted } from '../../../domain/text/printable.ts';
 import { parseTimestamp, toTimestamp } from '../../json/timestamps.ts';
-import { engineOf, listOf, rawTextOf } from './read-views.ts';
+import { engineOf, listOf, otherService, rawTextOf } from './read-views.ts';
 
 /** `isKept` false: the decision is not stored, and ends with its process. */
 export type KeptDecision = Decision & { readonly isKept: boolean };
@@ -118,7 +118,9 @@ function digestIn(entry: JsonObject) {
 function kept(answer: JsonObject): KeptDecision {
   const [decision] = readDecision(answer);
   if (decision === undefined)
-    throw new ServiceError('service-invalid', 'Cannot read the answer of the service: it holds no decision');
+    throw new ServiceError('service-invalid', 'Cannot read the answer of the service: it holds no decision', {
+      remedy: otherService,
+    });
   // A service without a folder keeps its decisions while it runs, and applies them.
   return { ...decision, isKept: true };
 }

@@ -150,6 +150,10 @@ export function readNotes(document: JsonObject): NotesView {
   };
 }
 
+/** Remedy for an answer that is not as the API says. */
+export const otherService =
+  'See whether the address is that of Upkeep, and update the older one of command and service';
+
 /** The objects of a list in a document. Throws `service-invalid` if there is no such list. */
 export function listOf(document: JsonObject, name: string): readonly JsonObject[] {
   const list = document[name];
@@ -157,6 +161,7 @@ export function listOf(document: JsonObject, name: string): readonly JsonObject[
   throw new ServiceError(
     'service-invalid',
     `Cannot read the answer of the service: it holds no list of ${quoted(name)}`,
+    { remedy: otherService },
   );
 }
 

@@ -144,6 +144,7 @@ export function createLocalSources({ open, configuration, clock }: LocalParts): 
           `Cannot show release notes of ${quoted(container)}: ${
             found === undefined ? whyNoNewer(report) : 'several engines have a container of this name'
           }`,
+          found === 'several' ? { remedy: '--host names one of them' } : {},
         );
       const document = { ...containerNotesEntry(found, true), ...replyFields(clock.nowMs()) };
       return { view: readNotes(parseJsonObject(JSON.stringify(document)) ?? {}), document };
@@ -179,9 +180,15 @@ async function listContainers(application: Listing, signal: AbortSignal): Promis
   const deadline = AbortSignal.timeout(listingTimeoutMs);
   await application.ready(signal);
   await application.follow(AbortSignal.any([signal, deadline])).catch((error: unknown) => {
-    throw deadline.aborted ? new ServiceError('timeout', 'Cannot list containers: the engine takes too long') : error;
+    throw deadline.aborted ? tooSlow() : error;
   });
   return application.inventory();
+}
+
+function tooSlow(): ServiceError {
+  return new ServiceError('timeout', 'Cannot list containers: the engine takes too long', {
+    remedy: 'See whether "docker ps" answers there, and repeat the command',
+  });
 }
 
 /** With the time until the engine is reached. A person waits for it. */

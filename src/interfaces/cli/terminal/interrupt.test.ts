@@ -75,6 +75,12 @@ describe('createInterrupt()', () => {
     expect(said).toEqual(['Stopping at the next safe point']);
   });
 
+  test('a reader of the output that has gone ends the work without a word', () => {
+    const { interrupt, said } = scene({ hasSafePoints: true });
+    interrupt.onSignal('SIGPIPE');
+    expect([interrupt.signal.aborted, interrupt.exitCode(), said]).toEqual([true, 141, []]);
+  });
+
   test('has nothing to say where nothing can be left half done', async () => {
     const { interrupt, clock, said, quits } = scene({ hasSafePoints: false });
     interrupt.onSignal('SIGINT');

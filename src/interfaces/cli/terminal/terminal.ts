@@ -119,7 +119,9 @@ export function createInterrupt({ say, quit, hasSafePoints, monotonicMs, underWa
       if (name === 'SIGTERM') ending.abort();
       if (firstSignal === undefined) {
         firstSignal = { exitCode: exitCodes[name], atMs: monotonicMs() };
-        if (hasSafePoints) say(name === 'SIGINT' ? `${stopLine}; Ctrl-C again after 2s quits at once` : stopLine);
+        // The reader of the output has gone: nobody waits.
+        if (hasSafePoints && name !== 'SIGPIPE')
+          say(name === 'SIGINT' ? `${stopLine}; Ctrl-C again after 2s quits at once` : stopLine);
         controller.abort(new ServiceError('cancelled', `Cannot continue: stopped by ${name}`));
       } else if (monotonicMs() - firstSignal.atMs >= repeatWindowMs) {
         quit(exitCodes[name], hasSafePoints ? quitLine(underWay()) : '');

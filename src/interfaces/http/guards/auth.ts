@@ -15,20 +15,25 @@ export type Authenticate = (request: IncomingMessage, query: RawQuery) => NamedT
  * Compares in constant time. `Bearer` is optional, because documentation pages send the bare value. A request whose
  * `Authorization` is of another scheme, which is for its proxy, or absent may have the token in `X-Upkeep-Token`. With
  * `inQuery` the token may also be sent in that parameter, for clients that cannot set headers; with `asPassword` also
- * as the password of basic auth, of any user.
+ * as the password of basic auth, of any user. A browser saves a password and sends it by itself, also for the page of
+ * somebody else, so a changing request with one throws 403 where `isForeign` says that it is of such a page.
  */
 export function createAuthentication(
   tokens: KnownTokens,
-  { inQuery, asPassword = false }: { readonly inQuery?: 'access_token' | 'token'; readonly asPassword?: boolean } = {},
+  { inQuery, asPassword = false, isForeign = () => false }: OtherWays = {},
 ): Authenticate {
-  return ({ headers: { authorization = '', 'x-upkeep-token': second } }, query) => {
+  return (request, query) => {
+    const { authorization = '', 'x-upkeep-token': second } = request.headers;
     const find = tokens();
     // Node decodes headers with one character for each byte.
     const inHeader = authorization === '' ? undefined : find(bearerOf(authorization), 'latin1');
     if (inHeader !== undefined) return inHeader;
     const password = asPassword ? passwordOf(authorization) : undefined;
     const inPassword = password === undefined ? undefined : find(password, 'latin1');
-    if (inPassword !== undefined) return inPassword;
+    if (inPassword !== undefined) {
+      if (isChanging(request) && isForeign(request)) throw new HttpError(403, foreignPassword);
+      return inPassword;
+    }
     const isForProxy = authorization === '' || otherScheme.test(authorization);
     const inSecond = isForProxy && typeof second === 'string' ? find(second.trim(), 'latin1') : undefined;
     if (inSecond !== undefined) return inSecond;
@@ -38,6 +43,19 @@ export function createAuthentication(
     throw new HttpError(401, 'invalid or missing authentication token', { 'WWW-Authenticate': 'Bearer' });
   };
 }
+
+type OtherWays = {
+  readonly inQuery?: 'access_token' | 'token';
+  readonly asPassword?: boolean;
+  readonly isForeign?: (request: IncomingMessage) => boolean;
+};
+
+function isChanging({ method }: IncomingMessage): boolean {
+  return method !== 'GET' && method !== 'HEAD';
+}
+
+const foreignPassword =
+  'this request is of a page elsewhere, which may not change anything with a saved password: send the token as Authorization: Bearer TOKEN, or list the origin of the page in --http-api-cors-origins';
 
 /** https://www.rfc-editor.org/rfc/rfc7617#section-2 */
 function passwordOf(authorization: string): string | undefined {

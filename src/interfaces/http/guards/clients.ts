@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { BlockList } from 'node:net';
 import {
   formatIpAddress,
@@ -12,6 +12,7 @@ import {
 import type { Person } from '../../../domain/access/rights.ts';
 import type { Log } from '../../../domain/outside/outside.ts';
 import { printable } from '../../../domain/text/printable.ts';
+import { HttpError } from '../replies/errors.ts';
 
 /** Client of a request, direct or behind trusted proxies. */
 export type Client = {
@@ -186,6 +187,11 @@ export type Cors = {
   readonly apply: (request: IncomingMessage, response: ServerResponse) => 'preflight' | 'request';
   /** Whether a page of this origin may follow the events. Pages of the request's own host always may. */
   readonly admits: (request: IncomingMessage) => boolean;
+  /**
+   * Whether a browser says that the request is of a page that may not use saved passwords: one of another host whose
+   * origin is not listed. `*` lists none. Other programs send neither `Sec-Fetch-Site` nor `Origin`.
+   */
+  readonly isForeign: (request: IncomingMessage) => boolean;
 };
 
 /**
@@ -194,7 +200,8 @@ export type Cors = {
  */
 export function createCors(origins: readonly string[]): Cors {
   const patterns = origins.flatMap((origin) => parseOriginPattern(origin) ?? []);
-  const allowsAny = patterns.some(({ kind }) => kind === 'any');
+  const listed = patterns.filter(({ kind }) => kind !== 'any');
+  const allowsAny = listed.length < patterns.length;
 
   return {
     apply(request, response) {
@@ -219,6 +226,12 @@ export function createCors(origins: readonly string[]): Cors {
       const { origin } = request.headers;
       return origin === undefined || isOwn(origin, request.headers.host ?? '') || isAllowedOrigin(origin, patterns);
     },
+    isForeign: ({ headers }) => {
+      const { origin, 'sec-fetch-site': site } = headers;
+      if (site === 'same-origin' || site === 'none') return false;
+      if (origin === undefined) return site !== undefined;
+      return !isOfOwnHost(origin, headers) && !isAllowedOrigin(origin, listed);
+    },
   };
 }
 
@@ -229,13 +242,14 @@ function isPreflight({ method, headers }: IncomingMessage): boolean {
   return method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
 }
 
-/**
- * Whether a page of this service sent the request. Browsers name the origin of a changing request. A proxy may have
- * replaced the host; a page of another origin cannot set the header with the one before it.
- */
+/** Whether a page of this service sent the request. Browsers name the origin of a changing request. */
 export function isFromOwnPage({ headers }: IncomingMessage): boolean {
-  const { origin, host = '', 'x-forwarded-host': forwarded = '' } = headers;
-  if (origin === undefined || headers[pageHeader] === undefined) return false;
+  const { origin } = headers;
+  return origin !== undefined && headers[pageHeader] !== undefined && isOfOwnHost(origin, headers);
+}
+
+/** A proxy may have replaced the host; a page of another origin cannot set the header with the one before it. */
+function isOfOwnHost(origin: string, { host = '', 'x-forwarded-host': forwarded = '' }: IncomingHttpHeaders): boolean {
   return [host, ...String(forwarded).split(',')].some((each) => isOwn(origin, each.trim()));
 }
 
@@ -329,6 +343,37 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
     clients: () => clients.size,
   };
 }
+
+/**
+ * Limits attempts to sign in, of each client and of all together, in a minute. A client that is refused already does
+ * not use up the attempts of others.
+ */
+export function createAttemptLimiter({
+  ofClient,
+  ofAll,
+  monotonicMs,
+}: AttemptLimits): (client: string) => Pick<RateVerdict, 'allowed' | 'resetMs'> {
+  const windowMs = 60_000;
+  const own = createRateLimiter({ limit: ofClient, windowMs, monotonicMs });
+  const all = createRateLimiter({ limit: ofAll, windowMs, monotonicMs });
+  return (client) => {
+    const verdict = own.take(client);
+    return verdict.allowed ? all.take('') : verdict;
+  };
+}
+
+/** The reply to an attempt to sign in above a limit. */
+export function tooManyAttempts(resetMs: number): HttpError {
+  const seconds = Math.max(1, Math.ceil(resetMs / 1000));
+  const message = `too many attempts to sign in; try again in ${seconds}s`;
+  return new HttpError(429, message, { 'Retry-After': String(seconds) });
+}
+
+type AttemptLimits = {
+  readonly ofClient: number;
+  readonly ofAll: number;
+  readonly monotonicMs: () => number;
+};
 
 /** `times` is a ring with `count` requests in the window, beginning at `first`. */
 type CountedClient = Used & { readonly name: string; times: number[]; first: number; count: number; lastMs: number };

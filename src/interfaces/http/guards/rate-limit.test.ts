@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createRateLimiter } from './clients.ts';
+import { createAttemptLimiter, createRateLimiter } from './clients.ts';
 
 describe('createRateLimiter()', () => {
   test('decides like a plain list of all requests, whatever the clients and the times', () => {
@@ -91,5 +91,34 @@ describe('createRateLimiter()', () => {
     const limiter = createRateLimiter(options);
     for (const client of ['a', 'b', 'c', 'd']) for (let each = 0; each < 50; each += 1) limiter.take(client);
     expect(limiter.clients()).toBe(2);
+  });
+});
+
+describe('createAttemptLimiter()', () => {
+  test('refuses a client that flooded alone, and lets others sign in: its refused attempts count for nobody', () => {
+    const take = createAttemptLimiter({ ofClient: 2, ofAll: 4, monotonicMs: () => 0 });
+    const flood = Array.from({ length: 100 }, () => take('mallory').allowed);
+    expect(flood.filter(Boolean)).toHaveLength(2);
+    expect([take('anna'), take('bert')]).toMatchObject([{ allowed: true }, { allowed: true }]);
+  });
+
+  test('refuses everybody above the limit of all, and again serves as many when a minute is over', () => {
+    let nowMs = 0;
+    const take = createAttemptLimiter({ ofClient: 2, ofAll: 3, monotonicMs: () => nowMs });
+    const round = () => ['a', 'b', 'c', 'd'].map((client) => take(client).allowed);
+    expect(round()).toEqual([true, true, true, false]);
+    nowMs = 60_000;
+    expect(round()).toEqual([true, true, true, false]);
+  });
+
+  test('tells the wait of the limit that refuses', () => {
+    let nowMs = 0;
+    const take = createAttemptLimiter({ ofClient: 1, ofAll: 2, monotonicMs: () => nowMs });
+    take('a');
+    nowMs = 20_000;
+    take('b');
+    nowMs = 30_000;
+    expect(take('b')).toMatchObject({ allowed: false, resetMs: 50_000 });
+    expect(take('c')).toMatchObject({ allowed: false, resetMs: 30_000 });
   });
 });

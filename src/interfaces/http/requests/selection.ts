@@ -89,7 +89,7 @@ export function enginesIn(
 ): readonly string[] {
   if (names.length === 0) return names;
   if (engines === undefined)
-    throw new HttpError(400, 'invalid query parameter "engine": this service works on one engine alone');
+    throw new HttpError(400, 'invalid query parameter "engine": this service works on one engine alone; leave it out');
   const known = new Set(engines().map(({ name }) => name));
   if (names.some((name) => !known.has(name)))
     throw new HttpError(400, `invalid query parameter "engine": ${noSuchEngine([...known])}`);

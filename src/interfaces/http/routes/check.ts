@@ -53,7 +53,7 @@ export function checkRoute({ settings, clock }: HttpParts): Route {
         const entries = report.containers.map((container) => checkedEntry(container, clock.nowMs()));
         return { containers: entries, count: entries.length, ...enginesEntry(report), ...replyFields(clock.nowMs()) };
       } catch (error) {
-        throw deadline.hasPassed() ? new HttpError(408, 'the check timed out') : error;
+        throw deadline.hasPassed() ? new HttpError(408, timedOut) : error;
       } finally {
         deadline.clear();
       }
@@ -86,3 +86,5 @@ const entrySchema = object(
 );
 
 const resultSchema = stamped({ containers: array(entrySchema), count: integer('Number of entries') }, enginesField);
+
+const timedOut = 'the check timed out; "timeout" gives it longer, at most --http-api-check-timeout';

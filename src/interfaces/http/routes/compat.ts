@@ -30,7 +30,7 @@ export function compatRoutes({ settings, clock }: HttpParts, runs: UpdateRuns): 
   }
 
   async function check({ service, caller: by }: RouteRequest, response: RouteReply['raw']): Promise<void> {
-    if (!settings.groups.includes('check')) throw new HttpError(403, 'the group "check" is not enabled');
+    if (!settings.groups.includes('check')) throw groupIsOff('check');
     const deadline = startDeadline(clock, settings.checkTimeoutMs, 'check');
     response.once('close', () => deadline.abort(new ServiceError('cancelled', 'Cannot check: the client has gone')));
     try {
@@ -103,7 +103,7 @@ export function compatRoutes({ settings, clock }: HttpParts, runs: UpdateRuns): 
         }
         const isUpdate = part === 'triggers' && type === updateTrigger.type && name === updateTrigger.name;
         if (!isUpdate) throw new HttpError(404, 'there is no such trigger');
-        if (!canUpdate) throw new HttpError(403, 'the group "update" is not enabled');
+        if (!canUpdate) throw groupIsOff('update');
         await update(id, request, reply);
         return {};
       },
@@ -117,6 +117,10 @@ export function compatRoutes({ settings, clock }: HttpParts, runs: UpdateRuns): 
       answer: async ({ request: { service } }) => (await entries()).cupReport(knownInventory(service), clock.nowMs()),
     }),
   ];
+}
+
+function groupIsOff(group: 'check' | 'update'): HttpError {
+  return new HttpError(403, `the group "${group}" is not enabled: add it to --http-api-endpoints`);
 }
 
 /** Loaded at the first request only. */

@@ -136,7 +136,7 @@ function refusal({ kind, fault }: DecisionFault, decision: DecisionKind, isKnown
 
 function engineIn(body: JsonObject, { engines }: Pick<HttpParts['service'], 'engines'>): string {
   const engine = textIn(body, 'engine');
-  if (engines === undefined) throw invalid('engine', 'this service works on one engine alone');
+  if (engines === undefined) throw invalid('engine', 'this service works on one engine alone; leave it out');
   const known = engines().map(({ name }) => name);
   if (known.includes(engine)) return engine;
   throw invalid('engine', noSuchEngine(known));

@@ -4,7 +4,7 @@ import { type BegunSignIn, rightsOfPerson } from '../../../domain/access/rights.
 import { describeError } from '../../../domain/text/errors.ts';
 import { putNewest } from '../../../domain/text/plain-data.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import { createOriginReader, createRateLimiter } from '../guards/clients.ts';
+import { createAttemptLimiter, createOriginReader, tooManyAttempts } from '../guards/clients.ts';
 import { cookieOf } from '../guards/sessions.ts';
 import { HttpError } from '../replies/errors.ts';
 import { queryOf, text, unlisted } from '../requests/request.ts';
@@ -32,8 +32,7 @@ export function createOidcSignIns({ settings, issuer, browsers, clock, log }: Ro
   const originOf = createOriginReader(settings);
   const begun = new Map<string, SignIn>();
   const idTokens = new Map<string, string>();
-  const attempts = createRateLimiter({ limit: maxAttempts, windowMs: 60_000, monotonicMs: clock.monotonicMs });
-  const allAttempts = createRateLimiter({ limit: maxAllAttempts, windowMs: 60_000, monotonicMs: clock.monotonicMs });
+  const takeAttempt = createAttemptLimiter({ ...maxAttempts, monotonicMs: clock.monotonicMs });
 
   function take(request: IncomingMessage): SignIn | undefined {
     const key = cookieOf(request.headers.cookie, cookieName) ?? '';
@@ -73,9 +72,8 @@ export function createOidcSignIns({ settings, issuer, browsers, clock, log }: Ro
       429: { description: 'Too many' },
     },
     answer: async ({ query, request: { raw, address } }, reply) => {
-      // One that is refused already must not use up the attempts of others.
-      const isAllowed = attempts.take(address).allowed && allAttempts.take('').allowed;
-      if (!isAllowed) throw new HttpError(429, 'too many attempts to sign in', { 'Retry-After': '60' });
+      const { allowed, resetMs } = takeAttempt(address);
+      if (!allowed) throw tooManyAttempts(resetMs);
       const redirectUrl = oidc.redirectUrl ?? redirectUrlFor(raw);
       const isSecure = redirectUrl.startsWith('https:');
       const to = placeIn(query.to);
@@ -157,9 +155,8 @@ const cookieName = 'upkeep_sign_in';
 const lifeMs = 600_000;
 const maxBegun = 1000;
 
-/** In a minute, of one client and of all: each is a question to the issuer. */
-const maxAttempts = 20;
-const maxAllAttempts = 200;
+/** In a minute: each is a question to the issuer. */
+const maxAttempts = { ofClient: 20, ofAll: 200 };
 
 const maxIdToken = 16_384;
 const maxIdTokens = 100;

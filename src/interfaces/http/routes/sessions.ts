@@ -2,7 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import { allRights, formatRights, roles } from '../../../domain/access/rights.ts';
 import type { SessionRecord } from '../../../domain/settings/http-settings.ts';
 import { replyFields, toTimestamp } from '../../json/timestamps.ts';
-import { createClientReader, foreignPage, isFromOwnPage, createRateLimiter } from '../guards/clients.ts';
+import {
+  createAttemptLimiter,
+  createClientReader,
+  foreignPage,
+  isFromOwnPage,
+  tooManyAttempts,
+} from '../guards/clients.ts';
 import { HttpError } from '../replies/errors.ts';
 import { array, booleanField, object, oneOf, stamped, text, time } from '../replies/schemas.ts';
 import { bufferedObject } from '../requests/request.ts';
@@ -18,8 +24,7 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
   const oidc = parts.openSignIns?.(parts);
   const shared = { group: 'dashboard', describedAs: {}, query: {} } as const;
   const schemeOf = createClientReader(settings);
-  const attempts = createRateLimiter({ limit: maxAttempts, windowMs: 60_000, monotonicMs: clock.monotonicMs });
-  const allAttempts = createRateLimiter({ limit: maxAllAttempts, windowMs: 60_000, monotonicMs: clock.monotonicMs });
+  const takeAttempt = createAttemptLimiter({ ...maxAttempts, monotonicMs: clock.monotonicMs });
   return [
     defineRoute({
       ...shared,
@@ -87,13 +92,8 @@ export function sessionRoutes(parts: RouteParts): readonly Route[] {
         const secret = typeof body['secret'] === 'string' ? body['secret'].trim() : '';
         if (secret === '' || secret.length > maxSecret)
           throw new HttpError(400, 'invalid field "secret" of the request body: expected a token or a password');
-        const own = attempts.take(address);
-        // One that is refused already must not use up the attempts of others.
-        const { allowed, resetMs } = own.allowed ? allAttempts.take('') : own;
-        if (!allowed) {
-          const seconds = Math.max(1, Math.ceil(resetMs / 1000));
-          throw new HttpError(429, 'too many attempts to sign in', { 'Retry-After': String(seconds) });
-        }
+        const { allowed, resetMs } = takeAttempt(address);
+        if (!allowed) throw tooManyAttempts(resetMs);
         const signedIn = await sessions.signIn({
           secret,
           isKept: body['keep'] === true,
@@ -243,9 +243,8 @@ const tokenSchema = object(
   { name: text('Its name') },
 );
 
-/** In a minute. The second is for all clients together: the log has a line for each failure. */
-const maxAttempts = 10;
-const maxAllAttempts = 100;
+/** In a minute. `ofAll` bounds the log, which has a line for each failure. */
+const maxAttempts = { ofClient: 10, ofAll: 100 };
 
 /** Characters; a password is hashed, which takes longer for a longer one. */
 const maxSecret = 1000;

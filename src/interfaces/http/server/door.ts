@@ -215,8 +215,8 @@ type Caller = {
 type Answer = (received: Omit<Received, 'bodyBytes' | 'found'> & { readonly found: Found }) => Promise<void>;
 
 /** Answers a request by its route: checks token, role and query, calls the route, and replies to its errors. */
-function createAnswer({ settings, service, tokens, clock, log }: DoorParts, ignoredInput: IgnoredInput): Answer {
-  const authenticate = createAuthenticators(tokens);
+function createAnswer({ settings, service, tokens, cors, clock, log }: DoorParts, ignoredInput: IgnoredInput): Answer {
+  const authenticate = createAuthenticators(tokens, cors);
   const limitedFor = new WeakMap<AccessFilter, LimitedService>();
 
   return async ({ request: raw, response, found: { route, rest }, address, session, person }) => {
@@ -337,19 +337,26 @@ function renewCookie({ url = '' }: IncomingMessage, response: HttpResponse, sess
 }
 
 /** Without a configured token, every request that needs it is refused. */
-function createAuthenticators({
-  api,
-  events,
-  webhooks,
-}: ServerTokens): Readonly<Record<Route['access'], Authenticate>> {
-  const refuse: Authenticate = () => {
-    throw new HttpError(401, 'no token is configured', { 'WWW-Authenticate': 'Bearer' });
+function createAuthenticators(
+  { api, events, webhooks }: ServerTokens,
+  { isForeign }: Cors,
+): Readonly<Record<Route['access'], Authenticate>> {
+  const refuse = (option: string): Authenticate => {
+    const message = `no token is configured: ${option} sets one`;
+    return () => {
+      throw new HttpError(401, message, { 'WWW-Authenticate': 'Bearer' });
+    };
   };
+  const noToken = refuse('--http-api-token');
   return {
-    'api token': api === undefined ? refuse : createAuthentication(api),
-    'api token or password': api === undefined ? refuse : createAuthentication(api, { asPassword: true }),
-    'events token': events === undefined ? refuse : createAuthentication(events, { inQuery: 'access_token' }),
-    'webhook secret': webhooks === undefined ? refuse : createWebhookAuthentication(webhooks),
+    'api token': api === undefined ? noToken : createAuthentication(api),
+    'api token or password': api === undefined ? noToken : createAuthentication(api, { asPassword: true, isForeign }),
+    'events token':
+      events === undefined
+        ? refuse('--http-api-events-token')
+        : createAuthentication(events, { inQuery: 'access_token' }),
+    'webhook secret':
+      webhooks === undefined ? refuse('--http-api-webhook-secret') : createWebhookAuthentication(webhooks),
     open: () => undefined,
   };
 }

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { aTrackedContainer } from '../../../../test/support/scene/tracked-container.ts';
 import type { ComposeState } from '../../../domain/compose/compose-state.ts';
 import type { Inventory, TrackedContainer } from '../../../domain/inventory.ts';
@@ -71,10 +71,78 @@ test('a service of others with the name of an own container is neither decided a
   expect(await service.decisions.withdraw('d1', 'ci')).toBeUndefined();
   expect(service.notesOf('app')).toBeUndefined();
   expect(taken).toEqual([]);
-  // Who may see both decides about both.
+  // A caller that may see both decides about both.
   const { service: wider } = limitService(both, { images: [], containers: ['app'] });
   expect(wider.decisions.candidateOf('app')).toEqual(candidate);
   expect(wider.notesOf('app')).toMatchObject({ image: 'vault:1' });
+});
+
+describe('a service of others with the name of an own container', () => {
+  const ids = { oldImageId: '', newImageId: '', oldDigest: '', newDigest: '' };
+  const counts = { scanned: 2, updated: 1, failed: 1, restarted: 0, skipped: 0, rolledBack: 0 };
+  const own = {
+    ...ids,
+    kind: 'container',
+    name: 'app',
+    image: 'acme/app:1',
+    outcome: 'updated',
+    reason: 'done',
+  } as const;
+  const foreign = {
+    ...own,
+    kind: 'service',
+    image: 'vault:1',
+    outcome: 'failed',
+    reason: 'the seal is broken',
+  } as const;
+  const run = { runId: 'r', trigger: 'command', timestampMs: 0, durationMs: 0, ...counts } as const;
+  const { name, outcome, reason } = foreign;
+  const past = { ...run, containers: [own, foreign], failures: [{ name, outcome, reason }] };
+  const underWay = [
+    { name: 'app', kind: 'container', phase: 'pulling' },
+    { name: 'app', kind: 'service', phase: 'starting' },
+  ] as const;
+  const containers = [
+    aTrackedContainer({ name: 'app', image: 'acme/app:1', kind: 'container' }),
+    aTrackedContainer({ id: 's1', name: 'app', image: 'vault:1', kind: 'service' }),
+  ];
+  const both = {
+    ...whole,
+    inventory: () => ({ ...inventory, containers }),
+    history: () => [past],
+    status: () => ({ run: { runId: 'r', trigger: 'command', startedAtMs: 0, containers: underWay } }),
+  } as unknown as Service;
+  const { service, limitEvent, limitMetrics } = limitService(both, { images: ['acme/*'], containers: [] });
+  const ofService = limitService(both, { images: ['vault'], containers: [] });
+
+  test('has no steps', () => {
+    const step = { kind: 'phase_entered', runId: 'r', container: 'app', phase: 'starting' } as const;
+    expect(limitEvent({ ...step, entryKind: 'service' })).toBeUndefined();
+    expect(limitEvent({ ...step, entryKind: 'container' })).toBeDefined();
+    expect(limitEvent(step)).toBeDefined();
+    expect(ofService.limitEvent({ ...step, entryKind: 'service' })).toBeDefined();
+    expect(ofService.limitEvent(step)).toBeUndefined();
+    const progress = { layersDone: 0, layers: 1, bytes: 0, totalBytes: 1 };
+    const pull = { kind: 'pull_progress', runId: 'r', container: 'app', progress } as const;
+    expect([limitEvent(pull), ofService.limitEvent(pull)]).toEqual([pull, undefined]);
+  });
+
+  test('is in no run under way', () => {
+    expect(service.status().run?.containers).toEqual([underWay[0]]);
+    expect(ofService.service.status().run?.containers).toEqual([underWay[1]]);
+  });
+
+  test('has no failure in the history', () => {
+    expect(service.history()).toMatchObject([{ failures: [], containers: [{ outcome: 'updated' }] }]);
+    expect(ofService.service.history()).toMatchObject([{ failures: [{ reason: 'the seal is broken' }] }]);
+  });
+
+  test('has no metrics', () => {
+    const state = (image: string) => `upkeep_container_state{container="app",image="${image}",state="running"} 1`;
+    const text = ['# HELP', state('acme/app:1'), state('vault:1'), 'upkeep_containers_scanned 2'].join('\n');
+    expect(limitMetrics(text).split('\n')).toEqual(['# HELP', state('acme/app:1'), 'upkeep_containers_scanned 2']);
+    expect(ofService.limitMetrics(text).split('\n')).toContain(state('vault:1'));
+  });
 });
 
 test.each<[string, Partial<TrackedContainer>, number | undefined]>([

@@ -2,7 +2,13 @@ import { accessTest, type AccessFilter } from '../../../domain/access/rights.ts'
 import type { ComposeState } from '../../../domain/compose/compose-state.ts';
 import { countUpdates, type TrackedContainer, type TrackedImage, type Inventory } from '../../../domain/inventory.ts';
 import type { ServiceEvent } from '../../../domain/run/event.ts';
-import { shownName, type ContainerOutcome, type EngineRun } from '../../../domain/run/session.ts';
+import {
+  isContainer,
+  shownName,
+  type ContainerOutcome,
+  type EngineRun,
+  type EntryKind,
+} from '../../../domain/run/session.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
 import type { HistoryEntry, Service } from './parts.ts';
 
@@ -28,10 +34,15 @@ export function limitService(service: Service, within: AccessFilter): LimitedSer
     | undefined;
 
   const own = (): readonly TrackedContainer[] => seen().containers;
-  const isOwn = (name: string, engine?: string): boolean => {
+  /** Without a kind: a name that a person has typed, of a container or a service. */
+  const isOwn = (name: string, engine?: string, kind?: EntryKind): boolean => {
     const { containers, unfinished } = seen();
-    return [...containers, ...unfinished].some((one) => one.name === name && (engine ?? one.engine) === one.engine);
+    const isOfKind = (one: Entry): boolean => kind === undefined || isContainer(one) === isContainer({ kind });
+    const entries: readonly Entry[] = [...containers, ...unfinished];
+    return entries.some((one) => one.name === name && (engine ?? one.engine) === one.engine && isOfKind(one));
   };
+  const isOwnService = (name: string): boolean => isOwn(name, undefined, 'service');
+  const isOwnEntry = ({ name, engine, kind = 'container' }: Entry): boolean => isOwn(name, engine, kind);
   /** A container and a service of its name share their decisions, which are not the caller's if one of them is foreign. */
   const mayDecide = (name: string, engine?: string): boolean =>
     isOwn(name, engine) &&
@@ -63,7 +74,7 @@ export function limitService(service: Service, within: AccessFilter): LimitedSer
         ...rest,
         lastRun: lastRun && last && { atMs: last.timestampMs, summary: summaryOf(last) },
         updatesAvailable: updatesAvailable === undefined ? undefined : seen().updatesAvailable,
-        ...(run && { run: { ...run, containers: run.containers.filter((one) => isOwn(one.name, one.engine)) } }),
+        ...(run && { run: { ...run, containers: run.containers.filter(isOwnEntry) } }),
       };
     },
     containerNames: async (signal) => (await service.containerNames(signal)).filter((name) => isOwn(name)),
@@ -93,7 +104,7 @@ export function limitService(service: Service, within: AccessFilter): LimitedSer
     async plan(request, signal) {
       const { report, plan } = await service.plan({ ...request, within }, signal);
       const refused = plan.refused.map((one) => ({ ...one, reason: redact(one.reason) }));
-      const services = plan.services?.map((one) => ({ ...one, after: one.after.filter((name) => isOwn(name)) }));
+      const services = plan.services?.map((one) => ({ ...one, after: one.after.filter((name) => isOwnService(name)) }));
       return {
         report: { ...report, containers: report.containers.map(withoutForeign) },
         plan: { ...plan, refused, ...(services && { services }) },
@@ -156,9 +167,11 @@ export function limitService(service: Service, within: AccessFilter): LimitedSer
 
   /** A run without a container of the caller does not exist. Its counts are of the caller's containers. */
   function limitRun(run: HistoryEntry): readonly HistoryEntry[] {
-    const containers = run.containers.filter(isWithin).map((one) => hideIn(one, redact));
+    const ownOutcomes = run.containers.filter(isWithin);
+    const containers = ownOutcomes.map((one) => hideIn(one, redact));
     if (containers.length === 0) return [];
-    const keys = new Set(containers.map(shownName));
+    // A failure does not tell whether it is of a container or of a service.
+    const failed = new Set(ownOutcomes.map(failureKey));
     const count = (...kinds: readonly ContainerOutcome['outcome'][]) =>
       containers.filter(({ outcome }) => kinds.includes(outcome)).length;
     return [
@@ -166,7 +179,7 @@ export function limitService(service: Service, within: AccessFilter): LimitedSer
         ...run,
         containers,
         failures: run.failures
-          .filter((one) => keys.has(shownName(one)))
+          .filter((one) => failed.has(failureKey(one)))
           .map((one) => ({ ...one, reason: redact(one.reason) })),
         scanned: containers.length,
         updated: count('updated'),
@@ -232,11 +245,12 @@ export function limitService(service: Service, within: AccessFilter): LimitedSer
           ? { ...event, ...('reason' in event && { reason: redact(event.reason) }) }
           : undefined;
       case 'phase_entered':
+        return isOwnEntry({ name: event.container, engine, kind: event.entryKind }) ? event : undefined;
       case 'pull_progress':
-        return isOwn(event.container, engine) ? event : undefined;
+        return isOwnEntry({ name: event.container, engine }) ? event : undefined;
       case 'compose_file': {
-        const { container, state } = event;
-        return isOwn(container, engine) ? { ...event, state: withoutServices(state, redact) } : undefined;
+        const { container: name, state } = event;
+        return isOwnEntry({ name, engine }) ? { ...event, state: withoutServices(state, redact) } : undefined;
       }
       case 'update_completed':
       case 'update_failed':
@@ -279,10 +293,22 @@ export function limitService(service: Service, within: AccessFilter): LimitedSer
       .split('\n')
       .filter((line) => {
         const [, name] = /[{,]container="([^"]*)"/.exec(line) ?? [];
-        return name === undefined || isOwn(name, /[{,]engine="([^"]*)"/.exec(line)?.[1]);
+        const [, image = ''] = /[{,]image="([^"]*)"/.exec(line) ?? [];
+        return name === undefined || isWithin({ name, image });
       })
       .join('\n');
   }
+}
+
+/** Without a kind: a container. */
+type Entry = {
+  readonly name: string;
+  readonly engine?: string | undefined;
+  readonly kind?: EntryKind | undefined;
+};
+
+function failureKey(one: Parameters<typeof shownName>[0] & Pick<ContainerOutcome, 'outcome' | 'reason'>): string {
+  return [shownName(one), one.outcome, one.reason].join(' ');
 }
 
 function summaryOf({ scanned, updated, failed, restarted, skipped }: HistoryEntry) {
