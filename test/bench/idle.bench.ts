@@ -7,7 +7,7 @@ import { catalogue } from '../lab/registry/catalogue.ts';
 import { describeInLab } from '../lab/describe-in-lab.ts';
 import { pushImage } from '../lab/registry/push.ts';
 import { apiToken, ask, eventsToken } from '../support/http/http-scene.ts';
-import { cpuMsOf, residentMiBOf } from '../support/scene/process-use.ts';
+import { cpuMsOf, ownMiBOf, residentMiBOf } from '../support/scene/process-use.ts';
 import { startUpkeep, type UpkeepProcess } from '../support/scene/run-upkeep.ts';
 import { imageNode } from './rig/image-node.ts';
 import { median, reportRatio } from './rig/ratios.ts';
@@ -49,8 +49,11 @@ describeInLab('an idle service', (lab) => {
     const cpuBefore = cpuMsOf(service);
     await sleep(idleMs);
     const cpu = ((cpuMsOf(service) - cpuBefore) / idleMs) * 100;
-    const mebibytes = residentMiBOf(service);
-    console.log(`an idle service with a page open: ${mebibytes.toFixed(0)} MiB resident (aim ${most.mebibytes})`);
+    const [all, own] = [residentMiBOf(service).toFixed(0), ownMiBOf(service).toFixed(0)];
+    const rest = 'the rest is mostly the shared program file of Node';
+    console.log(
+      `an idle service with a page open: ${all} MiB resident (aim ${most.mebibytes}), ${own} of its own; ${rest}`,
+    );
     console.log(`an idle service with a page open: ${cpu.toFixed(1)} % of a core (aim 1)`);
   });
 
