@@ -22,6 +22,9 @@ const labNeeds = [
   ['promtool', 'prometheus'],
   ['ssh', 'openssh-client'],
   ['/usr/sbin/sshd', 'openssh-server'],
+  ['rootlesskit', 'rootlesskit'],
+  ['slirp4netns', 'slirp4netns'],
+  ['newuidmap', 'uidmap'],
 ];
 
 /** runc, because crun refuses the mixed cgroups that the lab may run in. */
