@@ -29,7 +29,7 @@ export type EngineOptions = {
    * rules.
    */
   readonly beside?: boolean;
-  /** A command that starts dockerd and is replaced by it: `nsenter` into another network, for example. */
+  /** A command that starts the engine and is replaced by it: `nsenter` into another network, for example. */
   readonly startedBy?: readonly [string, ...string[]];
 };
 

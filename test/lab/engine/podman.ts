@@ -16,7 +16,8 @@ export const isPodman = process.env['LAB_ENGINE']?.startsWith('podman') ?? false
  * Podman's service of the Docker API, with its own storage, networks and configuration. Its containers continue without
  * it. Without a daemon that stops them, `powerCut()` throws.
  */
-export async function startPodman(labDir: string, { name, args = [] }: EngineOptions): Promise<LabEngine> {
+export async function startPodman(labDir: string, options: EngineOptions): Promise<LabEngine> {
+  const { name, args = [], startedBy = ['env'] } = options;
   if (args.length > 0) throw new Error(`Cannot start "${name}": Podman does not know ${args.join(' ')}`);
   const dir = join(labDir, name);
   const socket = join(dir, 'docker.sock');
@@ -26,7 +27,7 @@ export async function startPodman(labDir: string, { name, args = [] }: EngineOpt
 
   const start = async (): Promise<void> => {
     daemon = await startDaemon({
-      command: ['podman', 'system', 'service', '--time=0', `unix://${socket}`],
+      command: [...startedBy, 'podman', 'system', 'service', '--time=0', `unix://${socket}`],
       logFile: join(dir, 'podman.log'),
       env,
       ready: async () => (await client.call('GET', '/_ping')).status === 200,
@@ -46,10 +47,8 @@ export async function startPodman(labDir: string, { name, args = [] }: EngineOpt
     start,
     powerCut: () => Promise.reject(new Error('Podman has no daemon whose end stops its containers')),
     remove: async () => {
-      execFileSync('podman', ['rm', '--all', '--force', '--time', '0'], {
-        env: { ...process.env, ...env },
-        stdio: 'ignore',
-      });
+      const [program, ...words] = [...startedBy, 'podman', 'rm', '--all', '--force', '--time', '0'];
+      execFileSync(program, words, { env: { ...process.env, ...env }, stdio: 'ignore' });
       await daemon?.kill();
       await removeWithMounts(dir);
     },

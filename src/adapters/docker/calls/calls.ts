@@ -328,7 +328,8 @@ function reachOf({ isLocal }: Client, info: JsonObject): EngineInfo['containerRe
   if (!isLocal) return 'remote';
   // Other systems run containers in a virtual machine, and so does Docker Desktop on Linux.
   if (process.platform !== 'linux' || text(info['OperatingSystem']) === 'Docker Desktop') return 'virtual-machine';
-  return hasSecurityOption(info, 'rootless') ? 'rootless' : 'direct';
+  // Docker has a security option for it, Podman a field of its own.
+  return hasSecurityOption(info, 'rootless') || info['Rootless'] === true ? 'rootless' : 'direct';
 }
 
 /** Each is a text such as `name=seccomp,profile=default`. */

@@ -78,6 +78,7 @@ describe('info()', () => {
     ['a port', {}, true, 'remote'],
     ['Docker Desktop', { OperatingSystem: 'Docker Desktop' }, false, 'virtual-machine'],
     ['a rootless engine', { SecurityOptions: ['name=seccomp,profile=default', 'name=rootless'] }, false, 'rootless'],
+    ['a rootless Podman', { SecurityOptions: ['name=seccomp,profile=default'], Rootless: true }, false, 'rootless'],
   ])('says how the addresses of containers are reached: %s', async (_, more, tcp, reach) => {
     const { engine } = await connectedEngine({ tcp, script: { 'GET /info': { ...info, ...more } } });
     expect((await engine.info()).containerReach).toBe(reach);
