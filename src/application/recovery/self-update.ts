@@ -5,7 +5,7 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { recoverTransactions, type RecoveryOrder } from './recover.ts';
 import type { Container } from '../../domain/container/container.ts';
-import { publishesPorts } from '../../domain/self-update/own-ways.ts';
+import { publishesPorts } from '../../domain/plan/replacement.ts';
 import { readHelperOrder } from '../../domain/self-update/helper.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
 import type { AwaitedDoor, HelperEnd } from '../transaction/run-transaction.ts';

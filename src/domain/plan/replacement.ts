@@ -4,6 +4,7 @@ import {
   effectiveSettings,
   labelValuesOf,
   type DesiredEndState,
+  type SelfUpdate,
   type ServiceSettings,
 } from '../settings/effective-settings.ts';
 import { removesItself, ownJournal } from '../transaction/journal.ts';
@@ -12,7 +13,6 @@ import type { UnitVerdict } from '../container/quadlet.ts';
 import type { DependencyGraph, HardDependency } from './dependency-graph.ts';
 import { quoted } from '../text/printable.ts';
 import { swarmTaskLabel } from '../check/selection.ts';
-import { whyNoDoorUpdate, whyNotSelfUpdated } from '../self-update/own-ways.ts';
 import { isParkedName } from '../transaction/transaction-names.ts';
 import type { EngineAbilities } from '../outside/engine.ts';
 import type { PlannedMember } from './update-plan.ts';
@@ -87,14 +87,40 @@ function whyNotByUnit(
   return isRun ? undefined : `${run}, which would start it, and it is not to run`;
 }
 
+/** Why Upkeep does not hand the update of its own container, or of a door of the engine, to a helper. */
 function whyNotByHelper(
   container: Container,
   { ownId, doors, settings, moved }: ReplacementContext,
 ): string | undefined {
-  const replacement = { selfUpdate: settings.selfUpdate, moved };
-  if (container.id === ownId) return whyNotSelfUpdated(container, replacement);
-  const reason = doors.get(container.id);
-  return reason === undefined ? undefined : whyNoDoorUpdate(container, replacement, reason);
+  const isOwn = container.id === ownId;
+  const reason = isOwn ? 'is Upkeep itself' : doors.get(container.id);
+  if (reason === undefined) return undefined;
+  const why = whyOff[settings.selfUpdate](container, isOwn);
+  if (why !== undefined) return `${reason}, ${why}`;
+  if (moved.size > 1) return `${reason}, which is only replaced alone`;
+  if (removesItself(container)) return `${reason}, and is removed by the engine as soon as it stops (--rm)`;
+  return moved.get(container.id) === 'running' ? undefined : `${reason}, which must not stay stopped`;
+}
+
+const whyOff: Readonly<Record<SelfUpdate, (container: Container, isOwn: boolean) => string | undefined>> = {
+  on: () => undefined,
+  // For a door the ports of our own container do not matter: a helper has none.
+  'unless-published': (container, isOwn) =>
+    isOwn && publishesPorts(container)
+      ? 'and self-update is off because the HTTP API is on and the container publishes ports: recreate it by hand'
+      : undefined,
+  off: () => 'and self-update is off',
+  'not-by-this-command': () => 'which only the running service replaces',
+  'not-main-process': (_, isOwn) =>
+    isOwn
+      ? 'which is not the main process of the container: recreate it by hand'
+      : 'and Upkeep is not the main process of its container: update it by hand',
+};
+
+/** Whether host ports lead into the container. */
+export function publishesPorts({ settings: { HostConfig } }: Container): boolean {
+  const bindings = Object.values(HostConfig.PortBindings ?? {});
+  return HostConfig.PublishAllPorts === true || bindings.some((bound) => bound !== null && bound.length > 0);
 }
 
 /**

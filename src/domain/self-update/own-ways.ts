@@ -1,6 +1,4 @@
-import type { SelfUpdate, DesiredEndState } from '../settings/effective-settings.ts';
-import { removesItself } from '../transaction/journal.ts';
-import { type Container, type ContainerReach, type ContainerSummary, isAlive } from '../container/container.ts';
+import { type Container, type ContainerSummary, isAlive } from '../container/container.ts';
 import { composePrefix } from '../container/lookup.ts';
 import type { EngineRoute, OwnRoutes } from '../outside/outside.ts';
 import { quoted } from '../text/printable.ts';
@@ -35,45 +33,27 @@ export type OwnWays = ReadonlyMap<string, OwnWay>;
  * tunnel. While one of them is stopped or has another name, the engine cannot be reached, so this process could neither
  * finish nor undo its update.
  */
-export function ownWays({ containers: listed, ownId, routes, inspected = new Map() }: OwnWayFacts): OwnWays {
+export function ownWays({ routes, ...facts }: OwnWayFacts): OwnWays {
   const ways = new Map<string, OwnWay>();
   if (routes === undefined) return ways;
-  const containers = inTheirNetworks(listed.map((one) => withInspection(one, inspected.get(one.id))));
-  const others = containers.filter(({ id, status }) => id !== ownId && isAlive(status));
-  const own = containers.find(({ id }) => id === ownId);
-  const seen = { others, own, inspected };
-  for (const { engine, route } of routesFromHere(routes, own, ownId))
-    for (const { id } of carriersOf(route, { ...seen, isOwnEngine: false }))
+  const view = viewOf(facts, routes);
+  const elsewhere = searchIn(view, false);
+  for (const { engine, route } of view.otherRoutes)
+    for (const { id } of elsewhere.carriersOf(route))
       ways.set(id, { reason: `carries the connection of Upkeep to the engine ${quoted(engine)}`, byHand: '' });
-  const carriers = carriersOf(routes.own, { ...seen, isOwnEngine: true });
-  for (const one of carriers)
-    ways.set(one.id, {
-      reason: 'carries the connection of Upkeep to the engine',
-      ...helpFor(
-        own,
-        [one, ...carriers].find((each) => holdsEngineSocket(each, others)),
-      ),
-    });
+  const here = searchIn(view, true);
+  const carriers = here.carriersOf(routes.own);
+  for (const one of carriers) {
+    // A helper is made of our own container, with the socket of a carrier.
+    const holder = [one, ...carriers].find(here.holdsSocket);
+    const byHand =
+      view.own === undefined
+        ? ', because Upkeep does not run in a container of this engine'
+        : ', because no mount of it has the socket of the engine';
+    const help = view.own !== undefined && holder !== undefined ? { socketOf: holder.id } : { byHand };
+    ways.set(one.id, { reason: 'carries the connection of Upkeep to the engine', ...help });
+  }
   return ways;
-}
-
-/** Another engine's network cannot be told from here, unless we are on this engine's host ourselves. */
-function routesFromHere(
-  routes: OwnRoutes,
-  own: ContainerSummary | undefined,
-  ownId: string | undefined,
-): OwnRoutes['others'] {
-  return own !== undefined || (ownId === undefined && isOnThisHost(routes.own)) ? routes.others : [];
-}
-
-/** A helper is made of our own container, with the socket of a carrier. */
-function helpFor(
-  own: ContainerSummary | undefined,
-  carrier: ContainerSummary | undefined,
-): Pick<OwnWay, 'socketOf' | 'byHand'> {
-  if (own === undefined) return { byHand: ', because Upkeep does not run in a container of this engine' };
-  if (carrier === undefined) return { byHand: ', because no mount of it has the socket of the engine' };
-  return { socketOf: carrier.id };
 }
 
 /**
@@ -81,52 +61,60 @@ function helpFor(
  * of the host, and Podman's not even that it is there, or no mounts at all. Nor does a list show what an entrance without
  * the socket passes connections on to. Empty where this process uses the engines' own sockets.
  */
-export function doubtfulWays({ containers: listed, ownId, routes }: Omit<OwnWayFacts, 'inspected'>): readonly string[] {
+export function doubtfulWays({ routes, ...facts }: Omit<OwnWayFacts, 'inspected'>): readonly string[] {
   if (routes === undefined) return [];
-  const containers = inTheirNetworks(listed);
-  const own = containers.find(({ id }) => id === ownId);
-  const others = containers.filter(({ id, status }) => id !== ownId && isAlive(status));
-  const seen: Seen = { others, own, isOwnEngine: false, inspected: new Map() };
-  const elsewhere = routesFromHere(routes, own, ownId).flatMap(({ route }) => {
+  const view = viewOf(facts, routes);
+  const { entrancesOf, connectedTo } = searchIn(view, false);
+  const elsewhere = view.otherRoutes.flatMap(({ route }) => {
     if (route.kind === 'socket') return [];
-    const entrances = entrancesOf(route, seen);
-    if (entrances.length > 0) return idsOf(connectedTo(entrances, others));
-    return isOnThisHost(route) ? idsOf(others.filter((one) => isInHostNetwork(one) || hasUnknownNetwork(one))) : [];
+    const entrances = entrancesOf(route);
+    if (entrances.length > 0) return connectedTo(entrances);
+    return isOnThisHost(route) ? view.others.filter((one) => isInHostNetwork(one) || hasUnknownNetwork(one)) : [];
   });
-  return [...new Set([...doubtfulHere(routes.own, containers, { ...seen, isOwnEngine: true }), ...elsewhere])];
+  return [...new Set([...doubtfulHere(view, routes.own), ...elsewhere].map(({ id }) => id))];
 }
 
-function doubtfulHere(route: EngineRoute, containers: readonly ContainerSummary[], seen: Seen): readonly string[] {
-  const { others, own } = seen;
+function doubtfulHere(view: View, route: EngineRoute): readonly Listed[] {
+  const { containers, others, own } = view;
+  const { entrancesOf, connectedTo, makersOf, outsideOf, beside, holdsSocket } = searchIn(view, true);
   const alive = containers.filter(({ status }) => isAlive(status));
-  const showsMounts = containers.some(({ reach }) => (reach?.mounts.length ?? 0) > 0);
+  const showsMounts = containers.some(({ reach }) => reach.mounts.length > 0);
   if (route.kind === 'socket') {
     if (usualSocket.test(route.path)) return [];
-    if (!showsMounts) return alive.map(({ id }) => id);
-    const outside = outsideOf(route.path, own);
-    if (makersOf(outside, others).some((one) => holdsEngineSocket(one, others))) return [];
-    const near = others.filter((one) => mountsFolderOf(one, outside));
-    return idsOf(connectedTo(near, others));
+    if (!showsMounts) return alive;
+    const outside = outsideOf(route.path);
+    if (makersOf(outside).some(holdsSocket)) return [];
+    const mountsFolder = ({ reach }: Listed) => reach.mounts.some(({ source }) => isBelow(outside, source));
+    return connectedTo(usualSocket.test(outside) ? [] : others.filter(mountsFolder));
   }
-  const entrances = entrancesOf(route, seen);
+  const entrances = entrancesOf(route);
   const hosts = alive.filter((one) => (one !== own && isInHostNetwork(one)) || hasUnknownNetwork(one));
   if (showsMounts) {
-    if (entrances.every(isInHostNetwork)) return idsOf(hosts);
-    const isDoor = entrances.some((one) => holdsEngineSocket(one, others));
-    return idsOf(isDoor ? containersBeside(entrances, others) : connectedTo(entrances, others));
+    if (entrances.every(isInHostNetwork)) return hosts;
+    return entrances.some(holdsSocket) ? beside(entrances) : connectedTo(entrances);
   }
-  const isNear = (one: ContainerSummary) =>
+  const isNear = (one: Listed) =>
     entrances.some((door) => shareNetwork(one, door)) || (own !== undefined && sharesNamespace(one, own));
-  return [...new Set([...entrances, ...others.filter(isNear), ...hosts])].map(({ id }) => id);
+  return [...entrances, ...others.filter(isNear), ...hosts];
 }
 
-function idsOf(containers: readonly ContainerSummary[]): readonly string[] {
-  return containers.map(({ id }) => id);
-}
+type Listed = ContainerSummary & Required<Pick<ContainerSummary, 'reach'>>;
 
-/** Podman's list does not tell the network of the host, or of another container, from none. */
-function hasUnknownNetwork({ networkMode, reach }: ContainerSummary): boolean {
-  return networkMode === '' && (reach?.networks.length ?? 0) === 0;
+type View = ReturnType<typeof viewOf>;
+
+/** The containers of an engine, as this process sees them. */
+function viewOf({ containers: listed, ownId, inspected = new Map() }: Omit<OwnWayFacts, 'routes'>, routes: OwnRoutes) {
+  const shown = listed.map((one) => withInspection(one, inspected.get(one.id)));
+  const containers = shown.map((one): Listed => {
+    // One in the network of another container is reached at the addresses of that one; the list shows none for it.
+    const { networks } = ownerOf(one, shown)?.reach ?? {};
+    return { ...one, reach: { ports: [], networks: [], mounts: [], ...one.reach, ...(networks && { networks }) } };
+  });
+  const own = containers.find(({ id }) => id === ownId);
+  const others = containers.filter(({ id, status }) => id !== ownId && isAlive(status));
+  // Another engine's network cannot be told from here, unless we are on this engine's host ourselves.
+  const seesOthers = own !== undefined || (ownId === undefined && isOnThisHost(routes.own));
+  return { containers, own, others, inspected, otherRoutes: seesOthers ? routes.others : [] };
 }
 
 /** With the mounts and the network that an inspection shows. */
@@ -134,118 +122,237 @@ function withInspection(one: ContainerSummary, container: Container | undefined)
   if (container === undefined) return one;
   const { ports = [], networks = [] } = one.reach ?? {};
   const { HostConfig, Mounts } = container.settings;
-  const networkMode = one.networkMode || (HostConfig.NetworkMode ?? '');
-  const mounts = Mounts.map(({ Source, Destination }) => ({
-    source: Source ?? '',
-    target: Destination,
-  }));
-  return { ...one, networkMode, reach: { ports, networks, mounts } };
+  const mounts = Mounts.map(({ Source, Destination }) => ({ source: Source ?? '', target: Destination }));
+  return { ...one, networkMode: one.networkMode || (HostConfig.NetworkMode ?? ''), reach: { ports, networks, mounts } };
 }
 
-/** One in the network of another container is reached at the addresses of that one; the list shows none for it. */
-function inTheirNetworks(containers: readonly ContainerSummary[]): readonly ContainerSummary[] {
-  return containers.map((one) => {
-    const { networks } = ownerOf(one, containers)?.reach ?? {};
-    const { ports, mounts } = one.reach ?? { ports: [], mounts: [] };
-    return networks === undefined ? one : { ...one, reach: { ports, mounts, networks } };
-  });
-}
+/** Finds the containers on the way to the engine of a view, or else to other engines. */
+function searchIn({ own, others, inspected }: View, isOwnEngine: boolean) {
+  return { carriersOf, entrancesOf, connectedTo, makersOf, outsideOf, beside, holdsSocket };
 
-type Seen = {
-  /** The containers but our own. */
-  readonly others: readonly ContainerSummary[];
-  readonly own: ContainerSummary | undefined;
-  /** Whether the route leads to the engine of these containers. */
-  readonly isOwnEngine: boolean;
-  readonly inspected: ReadonlyMap<string, Container>;
-};
+  function carriersOf(route: EngineRoute): readonly Listed[] {
+    const carriers = isOwnEngine ? withHopsBehind(route) : withHopsToElsewhere(route);
+    // The network of one that is stopped is gone for those that use it.
+    const owners = carriers.flatMap((one) => ownerOf(one, others) ?? []);
+    return [...new Set([...carriers, ...owners.filter((one) => own === undefined || !sharesNamespace(one, own))])];
+  }
 
-function carriersOf(route: EngineRoute, seen: Seen): readonly ContainerSummary[] {
-  const { others, own, isOwnEngine } = seen;
-  const ofSocket = isOwnEngine && route.kind === 'socket' ? socketEntrances(route.path, seen) : [];
-  const arrival = route.kind === 'socket' ? { entrances: ofSocket, beside: [] } : arrivalOf(route, seen);
-  const carriers = (isOwnEngine ? withHopsBehind : withHopsToElsewhere)(arrival, seen);
-  // The network of one that is stopped is gone for those that use it.
-  const owners = carriers.flatMap((one) => ownerOf(one, others) ?? []);
-  return [...new Set([...carriers, ...owners.filter((one) => own === undefined || !sharesNamespace(one, own))])];
-}
+  /**
+   * An entrance without the engine's socket, such as a TLS terminator, passes everything on, perhaps through others, to
+   * a container that has it. Settings that name the next container are the evidence, else common networks.
+   */
+  function withHopsBehind(route: EngineRoute): readonly Listed[] {
+    const { entrances, mayListen } = arrivalOf(route);
+    if (entrances.length === 0 || entrances.some(holdsSocket)) return entrances;
+    const leading = hopsTo(holdsSocket, [...entrances, ...mayListen], (one) => (holdsSocket(one) ? [] : hopsOf(one)));
+    return [...new Set([...entrances, ...(leading.size > 0 ? leading : nearestHolders(entrances))])];
+  }
 
-type Arrival = {
-  readonly entrances: readonly ContainerSummary[];
-  /** May pass on what arrives: these use the network of an entrance, and nothing shows which of them listens. */
-  readonly beside: readonly ContainerSummary[];
-};
+  /**
+   * An entrance to another engine may also pass connections on to others here, such as a tunnel. A reverse proxy names
+   * its applications in the same way, so the last one must look like a way to an engine. The socket of this engine is
+   * none.
+   */
+  function withHopsToElsewhere(route: EngineRoute): readonly Listed[] {
+    const { entrances, mayListen } = arrivalOf(route);
+    const portsIn = (one: Listed) =>
+      Array.from(wordsOf(one).join(' ').matchAll(loopbackPort), ([, port]) => Number(port));
+    const isBeside = (one: Listed, next: Listed) => portsIn(one).some((port) => listenersOfHost(port).includes(next));
+    const hops = (one: Listed) =>
+      hopsOf(one).filter((next) => (isInHostNetwork(next) ? isBeside(one, next) : !holdsSocket(next)));
+    const leadsToEngine = (one: Listed) =>
+      /ssh|tunnel/i.test(`${one.name} ${one.image}`) ||
+      one.reach.ports.some(({ port }) => port === 2375 || port === 2376) ||
+      wordsOf(one).some((word) => engineAddress.test(word));
+    return [...new Set([...entrances, ...hopsTo(leadsToEngine, [...entrances, ...mayListen], hops)])];
+  }
 
-/**
- * The containers that have the address, and those that listen there because they use the network of such a one: by the
- * port, or by the socket. A client in this network has the port in an address only.
- */
-function arrivalOf(route: Exclude<EngineRoute, { kind: 'socket' }>, seen: Seen): Arrival {
-  const { others, inspected, isOwnEngine } = seen;
-  const doors = entrancesOf(route, seen);
-  const beside = containersBeside(doors, others);
-  const { port } = route;
-  const inside = doors.flatMap(({ reach }) => reach?.ports.filter(({ hostPort }) => hostPort === port) ?? []);
-  const listens = (one: ContainerSummary) => {
-    const config = inspected.get(one.id)?.settings.Config;
-    const words = wordsOf(config).map((word) => word.replace(loopbackPort, ''));
-    return [port, ...inside.map((each) => each.port)].some((each) => isExposedBy(config, each) || isSetTo(each, words));
-  };
-  const holds = (one: ContainerSummary) => isOwnEngine && holdsEngineSocket(one, others);
-  const isDoor = doors.some(holds);
-  const holders = isDoor ? [] : preferProxies(beside.filter(holds));
-  const entrances = [...new Set([...doors, ...holders, ...beside.filter(listens)])];
-  return { entrances, beside: isDoor || entrances.length > doors.length ? [] : beside };
-}
+  /**
+   * The containers that have the address, and those that listen there because they use the network of such a one: by
+   * the port, or by the socket. A client in this network has the port in an address only. `mayListen`: those that use
+   * the network of an entrance, where nothing shows which of them listens.
+   */
+  function arrivalOf(route: EngineRoute) {
+    if (route.kind === 'socket') return { entrances: isOwnEngine ? socketEntrances(route.path) : [], mayListen: [] };
+    const doors = entrancesOf(route);
+    const near = beside(doors);
+    const inside = doors.flatMap(({ reach }) => reach.ports.filter(({ hostPort }) => hostPort === route.port));
+    const listens = (one: Listed) => {
+      const words = wordsOf(one).map((word) => word.replace(loopbackPort, ''));
+      return [route.port, ...inside.map(({ port }) => port)].some((each) => exposes(one, each) || isSetTo(each, words));
+    };
+    const holds = (one: Listed) => isOwnEngine && holdsSocket(one);
+    const isDoor = doors.some(holds);
+    const holders = isDoor ? [] : preferProxies(near.filter(holds));
+    const entrances = [...new Set([...doors, ...holders, ...near.filter(listens)])];
+    return { entrances, mayListen: isDoor || entrances.length > doors.length ? [] : near };
+  }
 
-/** Containers in the network of one of the doors. */
-function containersBeside(doors: readonly ContainerSummary[], others: readonly ContainerSummary[]) {
-  return others.filter((one) => !doors.includes(one) && doors.some((door) => sharesNamespace(one, door)));
-}
-
-/**
- * An entrance without the engine's socket, such as a TLS terminator, passes everything on, perhaps through others, to a
- * container that has it. Settings that name the next container are the evidence, else common networks.
- */
-function withHopsBehind({ entrances, beside }: Arrival, seen: Seen): readonly ContainerSummary[] {
-  const holds = (one: ContainerSummary) => holdsEngineSocket(one, seen.others);
-  if (entrances.length === 0 || entrances.some(holds)) return entrances;
-  const leading = hopsTo(holds, [...entrances, ...beside], (one) => (holds(one) ? [] : hopsOf(one, seen)));
-  return [...new Set([...entrances, ...(leading.size > 0 ? leading : nearestHolders(entrances, seen))])];
-}
-
-/**
- * An entrance to another engine may also pass connections on to others here, such as a tunnel. A reverse proxy names its
- * applications in the same way, so the last one must look like a way to an engine. The socket of this engine is none.
- */
-function withHopsToElsewhere({ entrances, beside }: Arrival, seen: Seen): readonly ContainerSummary[] {
-  const words = ({ id }: ContainerSummary) => wordsOf(seen.inspected.get(id)?.settings.Config);
-  const isBeside = (one: ContainerSummary, next: ContainerSummary) =>
-    Array.from(words(one).join(' ').matchAll(loopbackPort), ([, port]) => Number(port)).some((port) =>
-      listenersOfHost(port, seen).includes(next),
+  /** The containers at which a connection arrives, by its address. The most certain kind of evidence alone counts. */
+  function entrancesOf({ host, port, peer }: Exclude<EngineRoute, { kind: 'socket' }>): readonly Listed[] {
+    const address = peer ?? host;
+    if (isLoopback(address)) {
+      if (own === undefined || isInHostNetwork(own)) return published(port, address);
+      const opens = ({ reach: { mounts, ports } }: Listed) =>
+        mounts.some(isEngineSocket) || ports.some((each) => each.port === port);
+      return preferProxies(others.filter((one) => sharesNamespace(one, own) && opens(one)));
+    }
+    const addressed = others.filter(
+      (one) => !ofOther.test(one.networkMode) && one.reach.networks.some((each) => each.address === address),
     );
-  const hops = (one: ContainerSummary) =>
-    hopsOf(one, seen).filter((next) =>
-      isInHostNetwork(next) ? isBeside(one, next) : !holdsEngineSocket(next, seen.others),
+    if (addressed.length > 0) return addressed;
+    const isGateway = own?.reach.networks.some(({ gateway }) => gateway === address) === true;
+    const isOwnHost = isGateway || /^(?:host|gateway)\.(?:docker|containers)\.internal$/.test(host);
+    return isOwnEngine || isOwnHost ? published(port, address) : [];
+  }
+
+  /** The containers at a port of the host. */
+  function published(port: number, address: string): readonly Listed[] {
+    const publish = others.filter(({ reach }) =>
+      reach.ports.some((one) => one.protocol === 'tcp' && one.hostPort === port && isHeardAt(one.hostAddress, address)),
     );
-  const leadsToEngine = (one: ContainerSummary) =>
-    /ssh|tunnel/i.test(`${one.name} ${one.image}`) ||
-    one.reach?.ports.some(({ port }) => port === 2375 || port === 2376) === true ||
-    words(one).some((word) => engineAddress.test(word));
-  return [...new Set([...entrances, ...hopsTo(leadsToEngine, [...entrances, ...beside], hops)])];
+    return publish.length > 0 ? publish : listenersOfHost(port);
+  }
+
+  /** Containers that may listen at a port of the host itself: by the port, or else by the word "proxy". */
+  function listenersOfHost(port: number): readonly Listed[] {
+    const hosts = others.filter(isInHostNetwork);
+    const proxies = isOwnEngine ? hosts.filter(({ reach }) => reach.mounts.some(isEngineSocket)) : hosts;
+    const isExposed = (one: Listed) => exposes(one, port);
+    const evident = [proxies.filter((one) => isExposed(one) || isSetTo(port, wordsOf(one)))];
+    if (isOwnEngine) evident.push(hosts.filter(isExposed), proxies.filter(isCalledProxy));
+    return evident.find(({ length }) => length > 0) ?? [];
+  }
+
+  function exposes({ id }: Listed, port: number): boolean {
+    return inspected.get(id)?.settings.Config.ExposedPorts?.[`${port}/tcp`] !== undefined;
+  }
+
+  /** The variables' values and the arguments of a container. */
+  function wordsOf({ id }: Listed): readonly string[] {
+    const { Env, Entrypoint, Cmd } = inspected.get(id)?.settings.Config ?? {};
+    const values = (Env ?? []).map((line) => line.slice(line.indexOf('=') + 1));
+    return [...values, ...(Entrypoint ?? []), ...(Cmd ?? [])];
+  }
+
+  /** The containers that one passes connections on to, by its settings: a name, an address, a port of the host, a socket. */
+  function hopsOf(one: Listed): readonly Listed[] {
+    const words = wordsOf(one);
+    const says = (pattern: string) => {
+      const expression = new RegExp(pattern, 'i');
+      return words.some((word) => expression.test(word));
+    };
+    const isNamed = (other: Listed) => {
+      const isBeside = sharesNamespace(one, other) || (isInHostNetwork(one) && isInHostNetwork(other));
+      if (isBeside) return says('(?:localhost|127\\.0\\.0\\.1|\\[::1\\]):\\d');
+      const saysHost = (name: string) => says(`(?:^|[/:=@,\\s])${literally(name)}(?=:\\d|$)`);
+      return shareNetwork(one, other) && [other, ownerOf(other, others) ?? other].flatMap(namesOf).some(saysHost);
+    };
+    const isPublished = ({ reach }: Listed) =>
+      reach.ports.some(({ hostPort }) => hostPort > 0 && says(`(?:${ownHost}):${hostPort}(?!\\d)`));
+    const made = one.reach.mounts.flatMap((mount) => {
+      if (isEngineSocket(mount)) return makersOf(mount.source);
+      const inside = new RegExp(`${literally(mount.target)}(/[\\w./-]+)`);
+      const paths = words.flatMap((word) => inside.exec(word)?.[1] ?? []);
+      return paths.flatMap((path) => makersOf(mount.source + path));
+    });
+    return others.filter((other) => other !== one && (isNamed(other) || isPublished(other) || made.includes(other)));
+  }
+
+  /** By which other containers of its networks reach one. */
+  function namesOf({ id, name, labels, reach }: Listed): readonly string[] {
+    const endpoints = Object.values(inspected.get(id)?.settings.Networks ?? {});
+    const aliases = endpoints.flatMap(({ Aliases }) => Aliases ?? []);
+    const addresses = reach.networks.map(({ address }) => address);
+    const service = labels[`${composePrefix}service`] ?? '';
+    return [name, id.slice(0, 12), service, ...aliases, ...addresses].filter((each) => each !== '');
+  }
+
+  /** The containers with the engine's socket that are the fewest networks away, and the containers between. */
+  function nearestHolders(entrances: readonly Listed[]): readonly Listed[] {
+    const levels = [entrances];
+    const visited = new Set(entrances);
+    for (let level = entrances; level.length > 0; levels.push(level)) {
+      const next = others.filter((one) => !visited.has(one) && level.some((other) => shareNetwork(one, other)));
+      for (const one of next) visited.add(one);
+      const holders = preferProxies(next.filter(holdsSocket));
+      if (holders.length > 0) {
+        // A proxy without the socket in the same networks may be between too.
+        const between = next.filter((one) => isCalledProxy(one) && holders.some((each) => shareNetwork(one, each)));
+        const path = [...holders, ...between];
+        let behind = holders;
+        for (const earlier of levels.slice(1).toReversed()) {
+          behind = earlier.filter((one) => behind.some((other) => shareNetwork(one, other)));
+          path.push(...behind);
+        }
+        return path;
+      }
+      level = next;
+    }
+    const isOpen = (one: Listed) => isInHostNetwork(one) || one.reach.ports.some(({ hostPort }) => hostPort > 0);
+    return others.filter((one) => isCalledProxy(one) && holdsSocket(one) && isOpen(one));
+  }
+
+  /** The containers that made the socket at this path of ours. */
+  function socketEntrances(path: string): readonly Listed[] {
+    const outside = outsideOf(path);
+    const makers = makersOf(outside);
+    if (makers.length > 0) return makers;
+    // One without the engine's socket is known by its settings. A client of the socket names it as an address.
+    return others.filter((one) => {
+      const inside = one.reach.mounts.flatMap(({ source, target }) =>
+        isBelow(outside, source) ? [target + outside.slice(source.length)] : [],
+      );
+      const names = wordsOf(one).map((word) => word.replace(/(?:unix:|unix-connect:)\S*/gi, ''));
+      return inside.some((socket) => names.some((word) => word.includes(socket)));
+    });
+  }
+
+  /** Where a path of ours is on the host; empty if it is not known. */
+  function outsideOf(path: string): string {
+    if (own === undefined) return path;
+    const [mount] = own.reach.mounts
+      .filter(({ target }) => isWithin(path, target))
+      .toSorted((one, other) => other.target.length - one.target.length);
+    return mount === undefined ? '' : mount.source + path.slice(mount.target.length);
+  }
+
+  /** The proxies that made the socket at this path: they have a mount with it, and another socket of an engine. */
+  function makersOf(outside: string): readonly Listed[] {
+    if (outside === '' || usualSocket.test(outside)) return [];
+    return others.filter(({ reach: { mounts } }) => {
+      const makes = mounts.filter(({ source }) => source !== '/' && isWithin(outside, source));
+      return makes.length > 0 && mounts.some((mount) => !makes.includes(mount) && isEngineSocket(mount));
+    });
+  }
+
+  /** Whether a socket that one mounts is the engine's, and not made by another container. */
+  function holdsSocket(one: Listed): boolean {
+    const isMade = (source: string) => makersOf(source).some((maker) => maker.id !== one.id);
+    return one.reach.mounts.some((mount) => isEngineSocket(mount) && !isMade(mount.source));
+  }
+
+  /** The other containers in the network of one of these. */
+  function beside(doors: readonly Listed[]): readonly Listed[] {
+    return others.filter((one) => !doors.includes(one) && doors.some((door) => sharesNamespace(one, door)));
+  }
+
+  /** These containers, and all to which their networks lead, through others too. */
+  function connectedTo(containers: readonly Listed[]): readonly Listed[] {
+    const connected = new Set(containers);
+    for (const one of connected)
+      for (const other of others) if (shareNetwork(one, other) || sharesNamespace(one, other)) connected.add(other);
+    return [...connected];
+  }
 }
-
-const loopbackPort = /(?:localhost|127\.0\.0\.1|\[::1\]):(\d+)/g;
-
-const engineAddress = /(?<!\d)237[56](?!\d)|(?:docker|podman)\.sock|^ssh:/;
 
 /** The containers from the entrances to those that are an end, over as many hops as there are. */
 function hopsTo(
-  isEnd: (one: ContainerSummary) => boolean,
-  entrances: readonly ContainerSummary[],
-  hopsFrom: (one: ContainerSummary) => readonly ContainerSummary[],
-): ReadonlySet<ContainerSummary> {
-  const hops = new Map<ContainerSummary, readonly ContainerSummary[]>();
+  isEnd: (one: Listed) => boolean,
+  entrances: readonly Listed[],
+  hopsFrom: (one: Listed) => readonly Listed[],
+): ReadonlySet<Listed> {
+  const hops = new Map<Listed, readonly Listed[]>();
   const reached = new Set(entrances);
   // A Set may grow during iteration; added containers are visited too.
   for (const one of reached) {
@@ -258,178 +365,20 @@ function hopsTo(
   return leading;
 }
 
-/** The containers that one passes connections on to, by its settings: a name, an address, a port of the host, a socket. */
-function hopsOf(one: ContainerSummary, { others, inspected }: Seen): readonly ContainerSummary[] {
-  const words = wordsOf(inspected.get(one.id)?.settings.Config);
-  const says = (pattern: string) => {
-    const expression = new RegExp(pattern, 'i');
-    return words.some((word) => expression.test(word));
-  };
-  const saysHost = (name: string) => says(`(?:^|[/:=@,\\s])${literally(name)}(?=:\\d|$)`);
-  const isNamed = (other: ContainerSummary) => {
-    const isBeside = sharesNamespace(one, other) || (isInHostNetwork(one) && isInHostNetwork(other));
-    if (isBeside) return says('(?:localhost|127\\.0\\.0\\.1|\\[::1\\]):\\d');
-    const named = [other, ownerOf(other, others) ?? other];
-    return shareNetwork(one, other) && named.some((each) => namesOf(each, inspected.get(each.id)).some(saysHost));
-  };
-  const isPublished = ({ reach }: ContainerSummary) =>
-    reach?.ports.some(({ hostPort }) => hostPort > 0 && says(`(?:${ownHost}):${hostPort}(?!\\d)`)) === true;
-  const made = (one.reach?.mounts ?? []).flatMap((mount) => {
-    if (isEngineSocket(mount)) return makersOf(mount.source, others);
-    const inside = new RegExp(`${literally(mount.target)}(/[\\w./-]+)`);
-    return words.flatMap((word) => {
-      const path = inside.exec(word)?.[1];
-      return path === undefined ? [] : makersOf(mount.source + path, others);
-    });
-  });
-  return others.filter((other) => other !== one && (isNamed(other) || isPublished(other) || made.includes(other)));
-}
+const loopbackPort = /(?:localhost|127\.0\.0\.1|\[::1\]):(\d+)/g;
+const engineAddress = /(?<!\d)237[56](?!\d)|(?:docker|podman)\.sock|^ssh:/;
 
 /** Names of the host for its containers, as an expression. */
 const ownHost = '\\d+(?:\\.\\d+){3}|localhost|(?:host|gateway)\\.(?:docker|containers)\\.internal';
 
-/** By which other containers of its networks reach one. */
-function namesOf({ id, name, labels, reach }: ContainerSummary, container: Container | undefined): readonly string[] {
-  const aliases = Object.values(container?.settings.Networks ?? {}).flatMap(({ Aliases }) => Aliases ?? []);
-  const addresses = reach?.networks.map(({ address }) => address) ?? [];
-  const service = labels[`${composePrefix}service`] ?? '';
-  return [name, id.slice(0, 12), service, ...aliases, ...addresses].filter((each) => each !== '');
-}
-
-/** The variables' values and the arguments of a container. */
-function wordsOf(config: Container['settings']['Config'] | undefined): readonly string[] {
-  const values = (config?.Env ?? []).map((line) => line.slice(line.indexOf('=') + 1));
-  return [...values, ...(config?.Entrypoint ?? []), ...(config?.Cmd ?? [])];
-}
-
 function literally(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
-}
-
-/** The containers with the engine's socket that are the fewest networks away, and the containers between. */
-function nearestHolders(entrances: readonly ContainerSummary[], { others }: Seen): readonly ContainerSummary[] {
-  const levels = [entrances];
-  const visited = new Set(entrances);
-  for (let level = entrances; level.length > 0; levels.push(level)) {
-    const next = others.filter((one) => !visited.has(one) && level.some((other) => shareNetwork(one, other)));
-    for (const one of next) visited.add(one);
-    const holders = preferProxies(next.filter((one) => holdsEngineSocket(one, others)));
-    if (holders.length > 0) {
-      // A proxy without the socket in the same networks may be between too.
-      const between = next.filter((one) => isCalledProxy(one) && holders.some((each) => shareNetwork(one, each)));
-      const path = [...holders, ...between];
-      let behind = holders;
-      for (const earlier of levels.slice(1).toReversed()) {
-        behind = earlier.filter((one) => behind.some((other) => shareNetwork(one, other)));
-        path.push(...behind);
-      }
-      return path;
-    }
-    level = next;
-  }
-  const isOpen = (one: ContainerSummary) =>
-    isInHostNetwork(one) || one.reach?.ports.some(({ hostPort }) => hostPort > 0);
-  return others.filter((one) => isCalledProxy(one) && holdsEngineSocket(one, others) && isOpen(one));
-}
-
-/** These containers, and all to which their networks lead, through others too. */
-function connectedTo(
-  containers: readonly ContainerSummary[],
-  others: readonly ContainerSummary[],
-): readonly ContainerSummary[] {
-  const connected = new Set(containers);
-  for (const one of connected)
-    for (const other of others) if (shareNetwork(one, other) || sharesNamespace(one, other)) connected.add(other);
-  return [...connected];
-}
-
-/** The containers at which a connection arrives, by its address. The most certain kind of evidence alone counts. */
-function entrancesOf({ host, port, peer }: Exclude<EngineRoute, { kind: 'socket' }>, seen: Seen) {
-  const { others, own, isOwnEngine } = seen;
-  const address = peer ?? host;
-  const isLoop = isLoopback(address);
-  const isPrivate = own !== undefined && !isInHostNetwork(own);
-  if (isLoop && isPrivate) return preferProxies(others.filter((one) => sharesNamespace(one, own) && opens(one, port)));
-  const addressed = isLoop
-    ? []
-    : others.filter(
-        (one) => !ofOther.test(one.networkMode) && one.reach?.networks.some((each) => each.address === address),
-      );
-  if (addressed.length > 0) return addressed;
-  if (!isOwnEngine && !isLoop && !leadsToOwnHost(address, host, own)) return [];
-  const published = others.filter(({ reach }) =>
-    reach?.ports.some(({ protocol, hostPort, hostAddress }) => {
-      return protocol === 'tcp' && hostPort === port && isHeardAt(hostAddress, address);
-    }),
-  );
-  return published.length > 0 ? published : listenersOfHost(port, seen);
-}
-
-/** Containers that may listen at a port of the host itself: by the port, or else by the word "proxy". */
-function listenersOfHost(port: number, { others, inspected, isOwnEngine }: Seen): readonly ContainerSummary[] {
-  const hosts = others.filter(isInHostNetwork);
-  const proxies = isOwnEngine ? hosts.filter(hasEngineSocket) : hosts;
-  const settingsOf = ({ id }: ContainerSummary) => inspected.get(id)?.settings.Config;
-  const isExposed = (one: ContainerSummary) => isExposedBy(settingsOf(one), port);
-  const evident = [proxies.filter((one) => isExposed(one) || isSetTo(port, wordsOf(settingsOf(one))))];
-  if (isOwnEngine) evident.push(hosts.filter(isExposed), proxies.filter(isCalledProxy));
-  return evident.find(({ length }) => length > 0) ?? [];
-}
-
-function isExposedBy(config: Container['settings']['Config'] | undefined, port: number): boolean {
-  return config?.ExposedPorts?.[`${port}/tcp`] !== undefined;
 }
 
 /** Whether a setting or an argument is this port. An address such as `tcp://host:2375` is where a client connects to. */
 function isSetTo(port: number, words: readonly string[]): boolean {
   const isPort = new RegExp(`(?<![\\d.])${port}(?![\\d.])`);
   return words.some((word) => isPort.test(word.replace(/\/\/(?!0\.0\.0\.0|\[::\]|\*)[^/\s]*/g, '')));
-}
-
-/** The containers that made the socket at this path of ours. */
-function socketEntrances(path: string, { others, own, inspected }: Seen): readonly ContainerSummary[] {
-  const outside = outsideOf(path, own);
-  const makers = makersOf(outside, others);
-  if (makers.length > 0) return makers;
-  // One without the engine's socket is known by its settings. A client of the socket names it as an address.
-  return others.filter((one) => {
-    const inside = (one.reach?.mounts ?? []).flatMap(({ source, target }) =>
-      isBelow(outside, source) ? [target + outside.slice(source.length)] : [],
-    );
-    const names = wordsOf(inspected.get(one.id)?.settings.Config).map((word) =>
-      word.replace(/(?:unix:|unix-connect:)\S*/gi, ''),
-    );
-    return inside.some((socket) => names.some((word) => word.includes(socket)));
-  });
-}
-
-/** The proxies that made the socket at this path: they have a mount with it, and another socket of an engine. */
-function makersOf(outside: string, others: readonly ContainerSummary[]): readonly ContainerSummary[] {
-  if (outside === '' || usualSocket.test(outside)) return [];
-  return others.filter(({ reach }) => {
-    const mounts = reach?.mounts ?? [];
-    const makes = mounts.filter(({ source }) => source !== '/' && isWithin(outside, source));
-    return makes.length > 0 && mounts.some((mount) => !makes.includes(mount) && isEngineSocket(mount));
-  });
-}
-
-function mountsFolderOf({ reach }: ContainerSummary, outside: string): boolean {
-  return !usualSocket.test(outside) && reach?.mounts.some(({ source }) => isBelow(outside, source)) === true;
-}
-
-/** Where a path of ours is on the host; empty if it is not known. */
-function outsideOf(path: string, own: ContainerSummary | undefined): string {
-  return own === undefined ? path : (pathOutside(path, own.reach?.mounts ?? []) ?? '');
-}
-
-type Mount = ContainerReach['mounts'][number];
-
-/** Where a path inside a container is on its host; undefined if it is not in a mount. */
-function pathOutside(path: string, mounts: readonly Mount[]): string | undefined {
-  const [mount] = mounts
-    .filter(({ target }) => isWithin(path, target))
-    .toSorted((one, other) => other.target.length - one.target.length);
-  return mount && mount.source + path.slice(mount.target.length);
 }
 
 function isWithin(path: string, folder: string): boolean {
@@ -443,59 +392,46 @@ function isBelow(path: string, folder: string): boolean {
 /** Where engines make their sockets themselves, and the folders of them. */
 const usualSocket = /^\/(?:var\/)?run(?:\/(?:user\/\d+\/)?(?:docker|podman\/podman)\.sock|\/?)$/;
 
-function hasEngineSocket({ reach }: ContainerSummary): boolean {
-  return reach?.mounts.some(isEngineSocket) === true;
-}
-
-/** Whether a socket that one mounts is the engine's, and not made by another container. */
-function holdsEngineSocket(one: ContainerSummary, others: readonly ContainerSummary[]): boolean {
-  const isMade = (source: string) => makersOf(source, others).some((maker) => maker.id !== one.id);
-  return one.reach?.mounts.some((mount) => isEngineSocket(mount) && !isMade(mount.source)) === true;
-}
-
 /** Of several programs with the engine's socket, those that are called a proxy, if any is. */
-function preferProxies(candidates: readonly ContainerSummary[]): readonly ContainerSummary[] {
+function preferProxies(candidates: readonly Listed[]): readonly Listed[] {
   const proxies = candidates.filter(isCalledProxy);
   return proxies.length > 0 ? proxies : candidates;
 }
 
-function isCalledProxy({ name, image }: ContainerSummary): boolean {
+function isCalledProxy({ name, image }: Listed): boolean {
   return /proxy|tunnel/i.test(`${name} ${image}`);
 }
 
-function isInHostNetwork({ networkMode }: ContainerSummary): boolean {
+function isInHostNetwork({ networkMode }: Listed): boolean {
   return networkMode === 'host';
 }
 
-function shareNetwork(one: ContainerSummary, other: ContainerSummary): boolean {
-  const ids = new Set(one.reach?.networks.map(({ id }) => id));
-  return other.reach?.networks.some(({ id }) => ids.has(id)) === true;
+/** Podman's list does not tell the network of the host, or of another container, from none. */
+function hasUnknownNetwork({ networkMode, reach }: Listed): boolean {
+  return networkMode === '' && reach.networks.length === 0;
+}
+
+function shareNetwork(one: Listed, other: Listed): boolean {
+  const ids = new Set(one.reach.networks.map(({ id }) => id));
+  return other.reach.networks.some(({ id }) => ids.has(id));
 }
 
 /** Whether both have the network of one of them, or of one third container. */
-function sharesNamespace(one: ContainerSummary, other: ContainerSummary): boolean {
-  const owner = ({ id, networkMode }: ContainerSummary) => ofOther.exec(networkMode)?.[1] ?? id;
+function sharesNamespace(one: Listed, other: Listed): boolean {
+  const owner = ({ id, networkMode }: Listed) => ofOther.exec(networkMode)?.[1] ?? id;
   return owner(one) === owner(other) || means(owner(one), other) || means(owner(other), one);
+}
+
+/** The container whose network one uses; undefined for its own network. */
+function ownerOf<Each extends ContainerSummary>({ networkMode }: Each, containers: readonly Each[]): Each | undefined {
+  const owner = ofOther.exec(networkMode)?.[1];
+  return owner === undefined ? undefined : containers.find((one) => means(owner, one));
 }
 
 const ofOther = /^container:(.+)$/;
 
 function means(reference: string, { id, name }: ContainerSummary): boolean {
   return reference === id || reference === name;
-}
-
-/** The container whose network one uses; undefined for its own network. */
-function ownerOf(
-  { networkMode }: ContainerSummary,
-  containers: readonly ContainerSummary[],
-): ContainerSummary | undefined {
-  const owner = ofOther.exec(networkMode)?.[1];
-  return owner === undefined ? undefined : containers.find((one) => means(owner, one));
-}
-
-/** Whether it may be what listens at a port of the namespace that it shares. */
-function opens(one: ContainerSummary, port: number): boolean {
-  return hasEngineSocket(one) || one.reach?.ports.some((each) => each.port === port) === true;
 }
 
 /** Whether a connection to an address of the host arrives at a port that is published on this one. */
@@ -508,62 +444,6 @@ function isLoopback(address: string): boolean {
   return /^(?:127\.|::1$|localhost$)/.test(address);
 }
 
-/** Whether an address is the host's, as seen from our own container. */
-function leadsToOwnHost(address: string, host: string, own: ContainerSummary | undefined): boolean {
-  const isGateway = own?.reach?.networks.some(({ gateway }) => gateway === address) === true;
-  return isGateway || /^(?:host|gateway)\.(?:docker|containers)\.internal$/.test(host);
-}
-
 function isOnThisHost(route: EngineRoute): boolean {
   return route.kind === 'socket' || (route.kind === 'tcp' && isLoopback(route.peer ?? route.host));
 }
-
-type Replacement = {
-  readonly selfUpdate: SelfUpdate;
-  /** The containers that would be replaced with it, by id, with their state after it. */
-  readonly moved: ReadonlyMap<string, DesiredEndState>;
-};
-
-/** Why Upkeep does not hand the update of its own container to a helper; undefined when it does. */
-export function whyNotSelfUpdated(container: Container, replacement: Replacement): string | undefined {
-  const why = whyOff[replacement.selfUpdate](container);
-  return why === undefined ? whyNotByHelper(container, replacement, 'is Upkeep itself') : `is Upkeep itself, ${why}`;
-}
-
-/** The same for the engine's door. `reason` follows its name, as in `OwnWay`. */
-export function whyNoDoorUpdate(container: Container, replacement: Replacement, reason: string): string | undefined {
-  const why = whyNoDoor[replacement.selfUpdate];
-  return why === undefined ? whyNotByHelper(container, replacement, reason) : `${reason}, ${why}`;
-}
-
-function whyNotByHelper(container: Container, { moved }: Replacement, reason: string): string | undefined {
-  if (moved.size > 1) return `${reason}, which is only replaced alone`;
-  if (removesItself(container)) return `${reason}, and is removed by the engine as soon as it stops (--rm)`;
-  return moved.get(container.id) === 'running' ? undefined : `${reason}, which must not stay stopped`;
-}
-
-/** Whether host ports lead into the container. */
-export function publishesPorts({ settings: { HostConfig } }: Container): boolean {
-  const bindings = Object.values(HostConfig.PortBindings ?? {});
-  return HostConfig.PublishAllPorts === true || bindings.some((bound) => bound !== null && bound.length > 0);
-}
-
-/** The ports of our own container do not matter: a helper has none. */
-const whyNoDoor: Readonly<Record<SelfUpdate, string | undefined>> = {
-  on: undefined,
-  'unless-published': undefined,
-  off: 'and self-update is off',
-  'not-by-this-command': 'which only the running service replaces',
-  'not-main-process': 'and Upkeep is not the main process of its container: update it by hand',
-};
-
-const whyOff: Readonly<Record<SelfUpdate, (container: Container) => string | undefined>> = {
-  on: () => undefined,
-  'unless-published': (container) =>
-    publishesPorts(container)
-      ? 'and self-update is off because the HTTP API is on and the container publishes ports: recreate it by hand'
-      : undefined,
-  off: () => 'and self-update is off',
-  'not-by-this-command': () => 'which only the running service replaces',
-  'not-main-process': () => 'which is not the main process of the container: recreate it by hand',
-};
