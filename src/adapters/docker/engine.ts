@@ -1,7 +1,12 @@
+import { randomBytes } from 'node:crypto';
+import { orAborted } from '../../domain/concurrency.ts';
 import type { Swarm } from '../../domain/outside/engine.ts';
+import { permissionNames, type PermissionName } from '../../domain/outside/permission.ts';
+import { ServiceError } from '../../domain/text/errors.ts';
 import type { Clock, Log, Engine, EngineRoute } from '../../domain/outside/outside.ts';
 import { parseAddress, createConnection, type TlsFiles } from './transport/connection.ts';
-import { createClient } from './transport/client.ts';
+import { createClient, type Call, type Client } from './transport/client.ts';
+import { readAnswer, type EngineError } from './transport/answer.ts';
 import {
   createContainer,
   renameContainer,
@@ -34,7 +39,7 @@ import {
   tagImage,
   pullImage,
 } from './calls/images.ts';
-import { engineInfo, createPermissions, ping } from './calls/calls.ts';
+import { capabilitiesOf, engineInfo, ping } from './calls/calls.ts';
 import { probeHealth } from './calls/podman.ts';
 import { eventKinds } from './calls/translate.ts';
 import { createDockerSwarm } from './swarm/swarm.ts';
@@ -150,3 +155,131 @@ export function createDockerEngine(options: DockerEngineOptions): DockerEngine {
     },
   };
 }
+
+/**
+ * Finds out which calls are forbidden, without a change: each is made once about an object that cannot exist. The
+ * engine answers that there is none, a proxy before it that the call is forbidden. A result is remembered for seconds, one
+ * without forbidden calls until a call is forbidden or gets no answer, because that may be a new proxy.
+ */
+function createPermissions(client: Client) {
+  const { clock } = client;
+  let last: { readonly asked: Promise<readonly PermissionName[]>; untilMs: number } | undefined;
+
+  async function askEngine(): Promise<readonly PermissionName[]> {
+    const version = await client.version().catch(unlessDenied);
+    const send = version === undefined ? client.sendUnversioned : client.send;
+    const hasPolicies = version === undefined || capabilitiesOf(version).restartPolicies;
+    const wanted = permissionNames.filter((name) => name !== 'policy' || hasPolicies);
+    const id = `${absentIdStart}${randomBytes(16).toString('hex')}`;
+    const timeLimit = { for: 'whole', ms: client.deadlines.readMs } as const;
+    const answers = await Promise.all(
+      wanted.map(async (name) => {
+        const trial = trials[name](id);
+        const reply = await send({ ...trial, socket: 'shared', timeLimit });
+        if (reply.kind === 'error') return showsForbidden(reply, trial.path, withoutId.has(name) ? undefined : id);
+        await readAnswer(reply.body);
+        return false;
+      }),
+    );
+    return wanted.filter((_, place) => answers[place]);
+  }
+
+  const noting =
+    (send: Client['send']): Client['send'] =>
+    async (call) => {
+      const reply = await send(call).catch((error: unknown) => {
+        last = undefined;
+        throw error;
+      });
+      if (reply.kind === 'error' && reply.isForbidden) last = undefined;
+      return reply;
+    };
+
+  function ask(signal?: AbortSignal): Promise<readonly PermissionName[]> {
+    if (last === undefined || clock.monotonicMs() >= last.untilMs) {
+      const mine = { asked: askEngine(), untilMs: Infinity };
+      last = mine;
+      const keepFor = (ms: number) => void (mine.untilMs = clock.monotonicMs() + ms);
+      mine.asked.then(
+        (forbidden) => keepFor(forbidden.length === 0 ? permittedForMs : forbiddenForMs),
+        () => keepFor(0),
+      );
+    }
+    return orAborted(last.asked, signal);
+  }
+
+  return {
+    ask,
+    client: {
+      ...client,
+      send: noting(client.send),
+      sendInNewest: noting(client.sendInNewest),
+      sendUnversioned: noting(client.sendUnversioned),
+    },
+  };
+}
+
+/** The updates of one run share some answers, and each stop has a recent one: a new proxy may permit less. */
+const permittedForMs = 20_000;
+/** A grant is noticed at once. */
+const forbiddenForMs = 5_000;
+
+/** Nobody can guess the other half, and create a container with this name. */
+const absentIdStart = '0'.repeat(32);
+
+/** An engine that may not be asked for its version can still be asked for the rest. */
+function unlessDenied(error: unknown): undefined {
+  if (!(error instanceof ServiceError) || error.code !== 'engine-denied') throw error;
+}
+
+/** Also for an answer of a proxy in the engine's form: the engine refuses nothing that does not exist. */
+function showsForbidden({ status, message, isForbidden }: EngineError, path: string, id: string | undefined): boolean {
+  const isAbsent = id === undefined || (message.includes(id) && !message.includes(path));
+  return isForbidden || refusals.includes(status) || (status === 404 && !isAbsent);
+}
+
+const refusals: readonly number[] = [401, 403, 405];
+
+/**
+ * Docker and Podman repeat the id in the 404 of the other calls: "No such container: ID", "no container with name or ID
+ * …", "ID: image not known". Podman's 404 of `wait` is without it, and the rest of these concern no single object.
+ */
+const withoutId: ReadonlySet<PermissionName> = new Set([
+  'containers',
+  'images',
+  'networks',
+  'pull',
+  'wait',
+  'info',
+  'events',
+]);
+
+const getCall = (path: string, query?: Record<string, string>) =>
+  ({ method: 'GET', path, ...(query && { query }) }) as const;
+const post = (path: string, more: Partial<Pick<Call, 'query' | 'body'>> = {}) =>
+  ({ method: 'POST', path, ...more }) as const;
+const remove = (path: string, query: Record<string, string>) => ({ method: 'DELETE', path, query }) as const;
+
+const trials: Readonly<Record<PermissionName, (id: string) => Pick<Call, 'method' | 'path' | 'query' | 'body'>>> = {
+  containers: (id) => getCall('/containers/json', { filters: JSON.stringify({ id: [id] }) }),
+  inspect: (id) => getCall(`/containers/${id}/json`),
+  images: () => getCall('/images/json', { filters: JSON.stringify({ reference: ['upkeep-absent:none'] }) }),
+  inspectImage: (id) => getCall(`/images/sha256:${id}/json`),
+  networks: (id) => getCall('/networks', { filters: JSON.stringify({ id: [id] }) }),
+  // An invalid name, so that no registry is asked.
+  pull: () => post('/images/create', { query: { fromImage: '-', tag: '-' } }),
+  tag: (id) => post(`/images/sha256:${id}/tag`, { query: { repo: 'upkeep-absent', tag: 'none' } }),
+  create: (id) => post('/containers/create', { query: { name: id }, body: { Image: `sha256:${id}` } }),
+  connect: (id) => post(`/networks/${id}/connect`, { body: { Container: id } }),
+  rename: (id) => post(`/containers/${id}/rename`, { query: { name: id } }),
+  policy: (id) => post(`/containers/${id}/update`, { body: { RestartPolicy: { Name: 'no' } } }),
+  stop: (id) => post(`/containers/${id}/stop`),
+  start: (id) => post(`/containers/${id}/start`),
+  wait: (id) => post(`/containers/${id}/wait`),
+  logs: (id) => getCall(`/containers/${id}/logs`, { stdout: '1', tail: '1' }),
+  info: () => getCall('/info'),
+  // A second in 1970.
+  events: () => getCall('/events', { since: '1', until: '2' }),
+  remove: (id) => remove(`/containers/${id}`, { force: '0', v: '0' }),
+  untag: (id) => remove(`/images/upkeep-absent:${id}`, { force: '0' }),
+};

@@ -9,16 +9,13 @@ import {
   timeMs,
   type EngineError,
 } from '../transport/answer.ts';
-import type { Client, Query, EngineVersion, Call } from '../transport/client.ts';
+import type { Client, Query, EngineVersion } from '../transport/client.ts';
 import type { JsonObject } from '../../../domain/text/json.ts';
 import { EngineFailure, type EngineResponse } from '../transport/request.ts';
 import type { CallOutcome, EngineInfo } from '../../../domain/outside/engine.ts';
 import { supportsApi } from '../../../domain/container/recipe/networks.ts';
 import { normalisePlatform, type Platform } from '../../../domain/image/platform.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import { randomBytes } from 'node:crypto';
-import { orAborted } from '../../../domain/concurrency.ts';
-import { permissionNames, type PermissionName } from '../../../domain/outside/permission.ts';
 
 export type Read = {
   /** The failed action in a message: `inspect the container "web"`. */
@@ -144,8 +141,17 @@ type ChangeAnswer = { readonly kind: 'done'; readonly answer: unknown } | Exclud
 type Failed = Exclude<CallOutcome, { kind: 'done' | 'noop' }>;
 
 /** Like `change`, with the engine's answer. */
-export function changeAndRead(client: Client, request: Change): Promise<ChangeAnswer> {
-  return outcomeOf(client, () => sendChange(client, request));
+export function changeAndRead(
+  client: Client,
+  { method = 'POST', path, query = {}, body, deadlineMs = client.deadlines.changeMs, absentIsNoop }: Change,
+): Promise<ChangeAnswer> {
+  return outcomeOf(client, async () => {
+    const timeLimit = { for: 'whole', ms: deadlineMs } as const;
+    const reply = await client.send({ method, path, query, body, socket: 'change', timeLimit });
+    if (reply.kind === 'error') return isNotFound(reply) && absentIsNoop ? { kind: 'noop' } : errorOutcome(reply);
+    const answer = await readAnswer(reply.body);
+    return reply.status === 304 ? { kind: 'noop' } : { kind: 'done', answer };
+  });
 }
 
 /** The outcome of a call. A call is not sent to an engine of unknown version. */
@@ -160,15 +166,6 @@ export async function outcomeOf<Outcome>(client: Client, send: () => Promise<Out
   } catch (error) {
     return thrownOutcome(error);
   }
-}
-
-async function sendChange(client: Client, request: Change): Promise<ChangeAnswer> {
-  const { method = 'POST', path, query = {}, body, deadlineMs = client.deadlines.changeMs } = request;
-  const timeLimit = { for: 'whole', ms: deadlineMs } as const;
-  const reply = await client.send({ method, path, query, body, socket: 'change', timeLimit });
-  if (reply.kind === 'error') return isNotFound(reply) && request.absentIsNoop ? { kind: 'noop' } : errorOutcome(reply);
-  const answer = await readAnswer(reply.body);
-  return reply.status === 304 ? { kind: 'noop' } : { kind: 'done', answer };
 }
 
 /** The outcome of a call that threw. An unsent call has changed nothing. Rethrows any error but a `ServiceError`. */
@@ -194,38 +191,29 @@ function notSent(error: unknown): Failed {
  * The differences between engines and API versions that affect the calls of this adapter. The recipe handles the
  * differences in containers' settings.
  */
-type Capabilities = {
-  /** `POST /containers/{id}/stop` accepts a signal; older versions ignore it. */
-  readonly stopSignal: boolean;
-  /**
-   * A stop also works while the restart policy is about to start the container. Podman reports this container as
-   * stopped and then starts it.
-   */
-  readonly stopsBetweenTries: boolean;
-  /** `POST /containers/{id}/update` accepts a restart policy: Podman from version 5. */
-  readonly restartPolicies: boolean;
-  /**
-   * The engine runs HEALTHCHECKs itself. Podman leaves them to systemd timers, and does not show whether these exist.
-   */
-  readonly healthProbes: boolean;
-  /** The engine sends an event after `docker container prune`: Docker since 1.41, the oldest supported version. */
-  readonly tellsOfPrunes: boolean;
-  /** The engine describes containers and images as Docker does. Podman's answers go through `podman/`. */
-  readonly dockerWords: boolean;
-};
-
-/** https://docs.docker.com/reference/api/engine/version-history/ */
-const stopSignalSince = '1.42';
-
-export function capabilitiesOf({ kind, product, apiVersion }: EngineVersion): Capabilities {
-  const podman = kind === 'podman';
+export function capabilitiesOf({ kind, product, apiVersion }: EngineVersion) {
+  const isDocker = kind === 'docker';
   return {
-    stopSignal: supportsApi(apiVersion, stopSignalSince),
-    stopsBetweenTries: !podman,
-    restartPolicies: !podman || Number.parseInt(product, 10) >= 5,
-    healthProbes: !podman,
-    tellsOfPrunes: !podman,
-    dockerWords: !podman,
+    /**
+     * `POST /containers/{id}/stop` accepts a signal; older versions ignore it:
+     * https://docs.docker.com/reference/api/engine/version-history/
+     */
+    stopSignal: supportsApi(apiVersion, '1.42'),
+    /**
+     * A stop also works while the restart policy is about to start the container. Podman reports this container as
+     * stopped and then starts it.
+     */
+    stopsBetweenTries: isDocker,
+    /** `POST /containers/{id}/update` accepts a restart policy: Podman from version 5. */
+    restartPolicies: isDocker || Number.parseInt(product, 10) >= 5,
+    /**
+     * The engine runs HEALTHCHECKs itself. Podman leaves them to systemd timers, and does not show whether these exist.
+     */
+    healthProbes: isDocker,
+    /** The engine sends an event after `docker container prune`: Docker since 1.41, the oldest supported version. */
+    tellsOfPrunes: isDocker,
+    /** The engine describes containers and images as Docker does. Podman's answers go through `podman.ts`. */
+    dockerWords: isDocker,
   };
 }
 
@@ -261,30 +249,14 @@ export const errorPatterns = {
   removalInProgress: /removal of container .{0,300} is already in progress/i,
 } as const;
 
-/** Podman's event names, with Docker's names for them. */
-export const podmanActions: ReadonlyMap<string, string> = new Map([
-  ['died', 'die'],
-  ['remove', 'destroy'],
-]);
-
-/** Podman's states that Docker does not have. Other unknown states count as `exited`. */
-export const podmanStates = [
-  ['configured', 'created'],
-  ['initialized', 'created'],
-  ['stopping', 'running'],
-  ['stopped', 'exited'],
-] as const;
-
-/** Podman matches names without the leading slash, Docker with it. */
-export function namePattern(prefix: string): string {
-  return `^/?${prefix.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)}`;
-}
-
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/System/operation/SystemInfo */
 export async function engineInfo(client: Client, signal?: AbortSignal): Promise<EngineInfo> {
   const version = await client.version(signal);
-  const info = await readInfo(client, signal);
-  const registries = readRegistries(fields(info['RegistryConfig']));
+  const info = await readInfo(client, version, signal);
+  const { restartPolicies, healthProbes } = capabilitiesOf(version);
+  // The engine shows the URLs of its proxies without their passwords.
+  const proxies = [text(info['HttpProxy']), text(info['HttpsProxy'])].filter((url) => url !== '');
+  const dataFolder = text(info['DockerRootDir']);
   return {
     id: printable(text(info['ID']), 100),
     kind: version.kind,
@@ -292,35 +264,42 @@ export async function engineInfo(client: Client, signal?: AbortSignal): Promise<
     apiVersion: version.apiVersion,
     name: printable(text(info['Name']), 255),
     platform: platformOf(version, text(info['Architecture'])),
-    abilities: abilitiesOf(version),
+    abilities: { changesRestartPolicies: restartPolicies, probesHealth: healthProbes },
     liveRestore: info['LiveRestoreEnabled'] === true,
     ...(hasSecurityOption(info, 'userns') && { remapsUsers: true }),
     containerReach: reachOf(client, info),
     nowMs: timeMs(info['SystemTime']) || (client.engineNowMs() ?? client.clock.nowMs()),
-    ...registries,
-    ...pullsThrough(info),
+    ...readRegistries(fields(info['RegistryConfig'])),
+    ...(proxies.length > 0 && { proxies }),
+    ...(dataFolder !== '' && { dataFolder }),
   };
-}
-
-/** The engine shows the URLs of its proxies without their passwords. */
-function pullsThrough(info: JsonObject): Pick<EngineInfo, 'proxies' | 'dataFolder'> {
-  const proxies = [text(info['HttpProxy']), text(info['HttpsProxy'])].filter((url) => url !== '');
-  const dataFolder = text(info['DockerRootDir']);
-  return { ...(proxies.length > 0 && { proxies }), ...(dataFolder !== '' && { dataFolder }) };
 }
 
 /**
  * Empty where a proxy before the engine forbids the call: version and platform are known without it, and the rest is as
  * in an engine without settings.
  */
-async function readInfo(client: Client, signal: AbortSignal | undefined): Promise<JsonObject> {
+async function readInfo(
+  client: Client,
+  { architecture }: EngineVersion,
+  signal: AbortSignal | undefined,
+): Promise<JsonObject> {
   const doing = 'ask the engine about itself';
   const timeLimit = { for: 'whole', ms: client.deadlines.readMs } as const;
   const reply = await client.send({ method: 'GET', path: '/info', socket: 'shared', timeLimit, signal });
   if (reply.kind === 'ok') return fields(await readJson(reply.body, maxAnswerBytes, doing));
-  const { architecture } = await client.version(signal);
   if (!reply.isForbidden || architecture === '') throw refusal(doing, reply);
   return { RegistryConfig: { InsecureRegistryCIDRs: ['127.0.0.0/8', '::1/128'] } };
+}
+
+/**
+ * `/version` names the architecture as images do (amd64), `/info` as the machine does (x86_64, armv7l). Only `/info`
+ * shows the variant of arm.
+ */
+function platformOf({ os, architecture }: EngineVersion, machine: string): Platform {
+  const fromMachine = normalisePlatform({ os, architecture: machine });
+  const fromVersion = normalisePlatform({ os, architecture });
+  return architecture === '' || fromMachine.architecture === fromVersion.architecture ? fromMachine : fromVersion;
 }
 
 /** A local socket may lead to another machine. Only the engine's own description shows it. */
@@ -337,177 +316,15 @@ function hasSecurityOption(info: JsonObject, name: string): boolean {
   return texts(info['SecurityOptions']).some((option) => option.split(',')[0] === `name=${name}`);
 }
 
-function abilitiesOf(version: EngineVersion): EngineInfo['abilities'] {
-  const { restartPolicies, healthProbes } = capabilitiesOf(version);
-  return { changesRestartPolicies: restartPolicies, probesHealth: healthProbes };
-}
-
-/**
- * `/version` names the architecture as images do (amd64), `/info` as the machine does (x86_64, armv7l). Only `/info`
- * shows the variant of arm.
- */
-function platformOf({ os, architecture }: EngineVersion, machine: string): Platform {
-  const fromMachine = normalisePlatform({ os, architecture: machine });
-  const fromVersion = normalisePlatform({ os, architecture });
-  return architecture === '' || fromMachine.architecture === fromVersion.architecture ? fromMachine : fromVersion;
-}
-
 function readRegistries(config: JsonObject): Pick<EngineInfo, 'hubMirrors' | 'insecureRegistries'> {
   const indexes = fields(config['IndexConfigs']);
   const insecureHosts = Object.keys(indexes).filter((host) => fields(indexes[host])['Secure'] === false);
+  // Podman names a mirror by its host only.
+  const urlOf = (mirror: string) =>
+    /^https?:\/\//.test(mirror) ? mirror : `${insecureHosts.includes(mirror) ? 'http' : 'https'}://${mirror}`;
   const mirrors = [...texts(config['Mirrors']), ...texts(fields(indexes['docker.io'])['Mirrors'])];
   return {
-    hubMirrors: unique(mirrors.map((mirror) => baseUrl(mirror, insecureHosts))),
-    insecureRegistries: unique([...texts(config['InsecureRegistryCIDRs']), ...insecureHosts]),
+    hubMirrors: [...new Set(mirrors.map(urlOf))],
+    insecureRegistries: [...new Set([...texts(config['InsecureRegistryCIDRs']), ...insecureHosts])],
   };
 }
-
-/** Podman names a mirror by its host only. */
-function baseUrl(mirror: string, insecureHosts: readonly string[]): string {
-  if (/^https?:\/\//.test(mirror)) return mirror;
-  return `${insecureHosts.includes(mirror) ? 'http' : 'https'}://${mirror}`;
-}
-
-function unique(values: readonly string[]): readonly string[] {
-  return [...new Set(values)];
-}
-
-type Permissions = {
-  /** The forbidden calls of an update, in its order. Throws a `ServiceError` when the engine cannot be asked. */
-  readonly ask: (signal?: AbortSignal) => Promise<readonly PermissionName[]>;
-  /** The same client, whose calls show that the remembered answer is wrong. */
-  readonly client: Client;
-};
-
-/**
- * Finds out which calls are forbidden, without a change: each is made once about an object that cannot exist. The
- * engine answers that there is none, a proxy before it that the call is forbidden. A result is remembered for seconds, one
- * without forbidden calls until a call is forbidden or gets no answer, because that may be a new proxy.
- */
-export function createPermissions(client: Client): Permissions {
-  const { clock } = client;
-  let last: { readonly asked: Promise<readonly PermissionName[]>; untilMs: number } | undefined;
-
-  async function ask(): Promise<readonly PermissionName[]> {
-    const version = await client.version().catch(unlessDenied);
-    const send = version === undefined ? client.sendUnversioned : client.send;
-    const hasPolicies = version === undefined || capabilitiesOf(version).restartPolicies;
-    const wanted = permissionNames.filter((name) => name !== 'policy' || hasPolicies);
-    const id = `${absentIdStart}${randomBytes(16).toString('hex')}`;
-    const answers = await Promise.all(wanted.map((name) => isForbidden(client, send, { name, id })));
-    return wanted.filter((_, place) => answers[place]);
-  }
-
-  const noting =
-    (send: Client['send']): Client['send'] =>
-    async (call) => {
-      const reply = await send(call).catch((error: unknown) => {
-        last = undefined;
-        throw error;
-      });
-      if (reply.kind === 'error' && reply.isForbidden) last = undefined;
-      return reply;
-    };
-
-  function remembered(signal?: AbortSignal): Promise<readonly PermissionName[]> {
-    if (last === undefined || clock.monotonicMs() >= last.untilMs) {
-      const mine = { asked: ask(), untilMs: Infinity };
-      last = mine;
-      const keepFor = (ms: number) => void (mine.untilMs = clock.monotonicMs() + ms);
-      mine.asked.then(
-        (forbidden) => keepFor(forbidden.length === 0 ? permittedForMs : forbiddenForMs),
-        () => keepFor(0),
-      );
-    }
-    return orAborted(last.asked, signal);
-  }
-
-  return {
-    ask: remembered,
-    client: {
-      ...client,
-      send: noting(client.send),
-      sendInNewest: noting(client.sendInNewest),
-      sendUnversioned: noting(client.sendUnversioned),
-    },
-  };
-}
-
-/** The updates of one run share some answers, and each stop has a recent one: a new proxy may permit less. */
-const permittedForMs = 20_000;
-/** A grant is noticed at once. */
-const forbiddenForMs = 5_000;
-
-/** Nobody can guess the other half, and create a container with this name. */
-const absentIdStart = '0'.repeat(32);
-
-/** An engine that may not be asked for its version can still be asked for the rest. */
-function unlessDenied(error: unknown): undefined {
-  if (!(error instanceof ServiceError) || error.code !== 'engine-denied') throw error;
-}
-
-/** Also for an answer of a proxy in the engine's form: the engine refuses nothing that does not exist. */
-async function isForbidden(
-  { deadlines }: Client,
-  send: Client['send'],
-  { name, id }: { readonly name: PermissionName; readonly id: string },
-): Promise<boolean> {
-  const timeLimit = { for: 'whole', ms: deadlines.readMs } as const;
-  const trial = trials[name](id);
-  const reply = await send({ ...trial, socket: 'shared', timeLimit });
-  if (reply.kind === 'error') {
-    const { status, message } = reply;
-    const isAbsent = message.includes(id) && !message.includes(trial.path);
-    return reply.isForbidden || refusals.includes(status) || (status === 404 && !isAbsent && !withoutId.has(name));
-  }
-  await readAnswer(reply.body);
-  return false;
-}
-
-const refusals: readonly number[] = [401, 403, 405];
-
-/**
- * Docker and Podman repeat the id in the 404 of the other calls: "No such container: ID", "no container with name or ID
- * …", "ID: image not known". Podman's 404 of `wait` is without it, and the rest of these concern no single object.
- */
-const withoutId: ReadonlySet<PermissionName> = new Set([
-  'containers',
-  'images',
-  'networks',
-  'pull',
-  'wait',
-  'info',
-  'events',
-]);
-
-type Trial = (id: string) => Pick<Call, 'method' | 'path' | 'query' | 'body'>;
-
-const getCall = (path: string, query?: Record<string, string>) =>
-  ({ method: 'GET', path, ...(query && { query }) }) as const;
-const post = (path: string, more: Partial<Pick<Call, 'query' | 'body'>> = {}) =>
-  ({ method: 'POST', path, ...more }) as const;
-const remove = (path: string, query: Record<string, string>) => ({ method: 'DELETE', path, query }) as const;
-
-const trials: Readonly<Record<PermissionName, Trial>> = {
-  containers: (id) => getCall('/containers/json', { filters: JSON.stringify({ id: [id] }) }),
-  inspect: (id) => getCall(`/containers/${id}/json`),
-  images: () => getCall('/images/json', { filters: JSON.stringify({ reference: ['upkeep-absent:none'] }) }),
-  inspectImage: (id) => getCall(`/images/sha256:${id}/json`),
-  networks: (id) => getCall('/networks', { filters: JSON.stringify({ id: [id] }) }),
-  // An invalid name, so that no registry is asked.
-  pull: () => post('/images/create', { query: { fromImage: '-', tag: '-' } }),
-  tag: (id) => post(`/images/sha256:${id}/tag`, { query: { repo: 'upkeep-absent', tag: 'none' } }),
-  create: (id) => post('/containers/create', { query: { name: id }, body: { Image: `sha256:${id}` } }),
-  connect: (id) => post(`/networks/${id}/connect`, { body: { Container: id } }),
-  rename: (id) => post(`/containers/${id}/rename`, { query: { name: id } }),
-  policy: (id) => post(`/containers/${id}/update`, { body: { RestartPolicy: { Name: 'no' } } }),
-  stop: (id) => post(`/containers/${id}/stop`),
-  start: (id) => post(`/containers/${id}/start`),
-  wait: (id) => post(`/containers/${id}/wait`),
-  logs: (id) => getCall(`/containers/${id}/logs`, { stdout: '1', tail: '1' }),
-  info: () => getCall('/info'),
-  // A second in 1970.
-  events: () => getCall('/events', { since: '1', until: '2' }),
-  remove: (id) => remove(`/containers/${id}`, { force: '0', v: '0' }),
-  untag: (id) => remove(`/images/upkeep-absent:${id}`, { force: '0' }),
-};

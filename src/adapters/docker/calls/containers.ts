@@ -15,16 +15,7 @@ import {
   type RestartPolicy,
 } from '../../../domain/container/container.ts';
 import { quoted } from '../../../domain/text/printable.ts';
-import {
-  capabilitiesOf,
-  namePattern,
-  readInspected,
-  errorPatterns,
-  change,
-  changeAndRead,
-  readExisting,
-  refusal,
-} from './calls.ts';
+import { capabilitiesOf, readInspected, errorPatterns, change, changeAndRead, readExisting, refusal } from './calls.ts';
 import type { Client } from '../transport/client.ts';
 import { readList } from './lists.ts';
 import { completeContainer, withHealth, bodyForPodman } from './podman.ts';
@@ -47,7 +38,7 @@ export async function listContainers(
   if (ids?.length === 0) return [];
   const filters = {
     ...(ids !== undefined && ids.length <= maxSentIds && { id: ids }),
-    ...(namePrefix !== undefined && { name: [namePattern(namePrefix)] }),
+    ...(namePrefix !== undefined && { name: [startOfName(namePrefix)] }),
     ...(label !== undefined && { label: [label] }),
   };
   const query = { all: '1', filters: JSON.stringify(filters) };
@@ -61,6 +52,11 @@ export async function listContainers(
     const { platform, ...rest } = summary;
     return platform === undefined || runsOtherThan(version, platform) ? summary : rest;
   });
+}
+
+/** As a pattern. Podman matches names without the leading slash, Docker with it. */
+function startOfName(prefix: string): string {
+  return `^/?${prefix.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)}`;
 }
 
 /** More ids make a URL that proxies refuse (from 8 kB). The whole list is then read and filtered here. */

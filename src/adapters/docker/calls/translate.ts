@@ -17,7 +17,6 @@ import {
   type MountPoint,
 } from '../../../domain/container/container.ts';
 import { parseDigest } from '../../../domain/image/image-reference.ts';
-import { podmanActions, podmanStates } from './calls.ts';
 import { count, fields, text, textMap, texts, timeMs, isTextMap, isTexts } from '../transport/answer.ts';
 import { arrayOf, isJsonObject, type JsonObject } from '../../../domain/text/json.ts';
 import { quoted } from '../../../domain/text/printable.ts';
@@ -146,6 +145,12 @@ export function readEvent(line: unknown): EngineEvent | undefined {
   };
 }
 
+/** Podman's names of events, with Docker's names for them. */
+const podmanActions: ReadonlyMap<string, string> = new Map([
+  ['died', 'die'],
+  ['remove', 'destroy'],
+]);
+
 export const eventKinds = ['container', 'image', 'network', 'volume'] as const;
 
 /** A legacy link appears as a further name, `/web/db`. The container's own name has one slash. */
@@ -160,9 +165,13 @@ function imageIdIn(value: unknown): string {
   return id === 'sha256:' ? '' : id;
 }
 
+/** Includes Podman's states that Docker does not have. Other unknown states count as `exited`. */
 const statuses: ReadonlyMap<string, ContainerStatus> = new Map([
   ...containerStatuses.map((state) => [state, state] as const),
-  ...podmanStates,
+  ['configured', 'created'],
+  ['initialized', 'created'],
+  ['stopping', 'running'],
+  ['stopped', 'exited'],
 ]);
 
 function readStatus(word: string): ContainerStatus {
