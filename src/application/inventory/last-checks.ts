@@ -1,12 +1,7 @@
 import { addTo, putNewest, defined } from '../../domain/text/plain-data.ts';
 import { entryKeyOf, entryKinds, type ContainerOutcome } from '../../domain/run/session.ts';
 import type { ServiceEvent } from '../../domain/run/event.ts';
-import {
-  parseDigest,
-  familiarReference,
-  tryParseImageReference,
-  type Digest,
-} from '../../domain/image/image-reference.ts';
+import { parseDigest, familiarReference, tryParseImageReference } from '../../domain/image/image-reference.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
 import type { LastCheck, TrackedContainer } from '../../domain/inventory.ts';
 import { candidateKinds, printApproval } from '../../domain/image/version-tag.ts';
@@ -19,44 +14,19 @@ import { freshReason, stalenesses } from '../../domain/check/verdict.ts';
 import { versionChanges } from '../../domain/image/labels.ts';
 import { isJsonObject } from '../../domain/text/json.ts';
 
-/** Results of the last checks. A result counts while its container runs the checked image. */
-export type LastChecks = {
-  /**
-   * Takes the results in the file that another process has written since the last call, unless there are newer ones.
-   * Returns whether it has taken any.
-   */
-  readonly restore: (stored: readonly StoredCheck[]) => boolean;
-  /** `begunAtMs`: when the check listed them. A container whose update or rollback has ended since keeps that result. */
-  readonly noteChecked: (containers: readonly CheckedContainer[], atMs: number, begunAtMs?: number) => void;
-  /** Notes updated containers, which run the newest image now, and versions that were rolled back. */
-  readonly onEvent: (event: ServiceEvent) => void;
-  readonly of: (
-    container: Pick<TrackedContainer, 'id' | 'name' | 'image' | 'imageId' | 'kind'> & {
-      readonly digest?: string | undefined;
-    },
-  ) => LastCheck;
-  /** The newer version that a container, or else a service, of this name waits for. Undefined: none is known. */
-  readonly candidateOf: (name: string) => DecidedCandidate | undefined;
-  /** The last result of a container, or else a service, of this name. Undefined: this process has not checked it. */
-  readonly checkedOf: (name: string) => CheckedContainer | undefined;
-  /** Judges again the results that wait for a decision or a time. Returns whether any has changed. */
-  readonly reconsider: (again: (checked: CheckedContainer) => CheckedContainer) => boolean;
-  /** The first window after `ms` that containers wait for, with their names. Undefined: no container waits. */
-  readonly opensAfter: (ms: number) => { readonly atMs: number; readonly names: readonly string[] } | undefined;
-  /** Changes with every change of the results. */
-  readonly revision: () => number;
-};
+export type LastChecks = ReturnType<typeof createLastChecks>;
 
 /**
- * A result belongs to a container id, even after a rename. If a container is re-created with the same image and
- * reference, the new container of that name gets the result. The shown reference of a container may change; the
- * reference that it was created from does not. During an update the result from before stays, because the successor is
- * not proven; a container that someone else has re-created with the newest known image is up to date.
+ * Results of the last checks. A result counts while its container runs the checked image. It belongs to a container id,
+ * even after a rename. If a container is re-created with the same image and reference, the new container of that name
+ * gets the result. The shown reference of a container may change; the reference that it was created from does not.
+ * During an update the result from before stays, because the successor is not proven; a container that someone else has
+ * re-created with the newest known image is up to date.
  */
 export function createLastChecks(
   keep: (changed: readonly StoredCheck[]) => void = () => {},
   settings: Pick<ServiceSettings, 'canary'> = { canary: false },
-): LastChecks {
+) {
   const byId = new Map<string, Known>();
   const byName = new Map<string, Known>();
   /** The last record of each name in the file, as text. */
@@ -67,32 +37,75 @@ export function createLastChecks(
   const updating = new Map<string, string>();
   let revision = 0;
 
-  const of: LastChecks['of'] = ({ id, image, imageId, ...named }) => {
+  return {
+    ...{ of, candidateOf, checkedOf, opensAfter, noteChecked, onEvent, reconsider, restore },
+    /** Changes with every change of the results. */
+    revision: () => revision,
+  };
+
+  function of(container: Shown): LastCheck {
+    const { id, image, imageId } = container;
     const same = byId.get(id);
     if (same?.imageId === imageId) return same.check;
-    const key = entryKeyOf(named);
+    const key = entryKeyOf(container);
     const known = byName.get(key);
     if (known !== undefined && updating.has(key)) return known.check;
     if (known === undefined || !isSameReference(known.image, image, imageId)) return notChecked;
     if (known.imageId === imageId) return known.check;
-    const { latestDigest } = known.check;
-    if (latestDigest === '' || (named.digest !== latestDigest && imageId !== latestDigest)) return notChecked;
-    return (known.asNewest ??= asNewest(known.check));
-  };
+    const { latestDigest, checkedAtMs } = known.check;
+    if (latestDigest === '' || (container.digest !== latestDigest && imageId !== latestDigest)) return notChecked;
+    return (known.asNewest ??= { ...notChecked, staleness: 'fresh', reason: freshReason, latestDigest, checkedAtMs });
+  }
 
-  function noteUpdating(event: ServiceEvent): void {
-    if (event.kind === 'update_started')
-      updating.set(entryKeyOf({ name: event.container, kind: event.entryKind }), event.runId);
-    else if (event.kind === 'update_completed' || event.kind === 'update_failed' || event.kind === 'update_deferred')
-      updating.delete(entryKeyOf(event.outcome));
-    else if (event.kind === 'scan_completed' || event.kind === 'scan_failed')
-      for (const [key, runId] of updating) if (runId === event.runId) updating.delete(key);
+  /** The results of a container, and of a service, of this name. */
+  function allOf(name: string): readonly Known[] {
+    return entryKinds.flatMap((kind) => byName.get(entryKeyOf({ name, kind })) ?? []);
+  }
+
+  /** The newer version that a container, or else a service, of this name waits for. Undefined: none is known. */
+  function candidateOf(name: string): DecidedCandidate | undefined {
+    for (const { check, checked } of allOf(name)) {
+      const { updateAvailable, latestDigest, candidateDigest: stored = latestDigest } = check;
+      const ofEarlierProcess = updateAvailable ? parseDigest(stored) : undefined;
+      const digest = checked === undefined ? ofEarlierProcess : candidateDigest(checked);
+      if (digest !== undefined) return { digest, tag: tryParseImageReference((checked ?? check).candidate ?? '')?.tag };
+    }
+    return undefined;
+  }
+
+  /** The last result of a container, or else a service, of this name. Undefined: this process has not checked it. */
+  function checkedOf(name: string): CheckedContainer | undefined {
+    return allOf(name).find(({ checked }) => checked !== undefined)?.checked;
+  }
+
+  /** The first window after `ms` that containers wait for, with their names. Undefined: no container waits. */
+  function opensAfter(ms: number): { readonly atMs: number; readonly names: readonly string[] } | undefined {
+    const waiting = [...byName.values()].flatMap(({ checked }) =>
+      checked?.hold === 'window' || checked?.hold === 'wave' ? [checked] : [],
+    );
+    const times = waiting.flatMap(({ eligibleAtMs = ms }) => (eligibleAtMs > ms ? [eligibleAtMs] : []));
+    if (times.length === 0) return undefined;
+    const atMs = Math.min(...times);
+    return { atMs, names: waiting.filter((one) => one.eligibleAtMs === atMs).map(({ name }) => name) };
+  }
+
+  /** `begunAtMs`: when the check listed them. A container whose update or rollback has ended since keeps that result. */
+  function noteChecked(containers: readonly CheckedContainer[], atMs: number, begunAtMs = atMs): void {
+    set(
+      containers.flatMap((checked): readonly NewResult[] => {
+        const { id, image, imageId } = checked;
+        const key = entryKeyOf(checked);
+        const { changedAtMs } = byName.get(key) ?? {};
+        if (changedAtMs !== undefined && changedAtMs > begunAtMs && changedAtMs <= atMs) return [];
+        return [{ key, ids: [id], known: { image, imageId, check: checkOf(checked, of(checked), atMs), checked } }];
+      }),
+    );
   }
 
   /** Each change of a result passes here, so that no restart loses it. */
   function set(results: readonly NewResult[]): void {
     revision += 1;
-    for (const { key, ids, known } of results) {
+    for (const { key, ids = [], known } of results) {
       putNewest(byName, key, known, maxRemembered);
       for (const id of ids) putNewest(byId, id, known, maxRemembered);
     }
@@ -104,16 +117,50 @@ export function createLastChecks(
     keep(records);
   }
 
+  /** Notes updated containers, which run the newest image now, and versions that were rolled back. */
+  function onEvent(event: ServiceEvent): void {
+    if (event.kind === 'update_started')
+      updating.set(entryKeyOf({ name: event.container, kind: event.entryKind }), event.runId);
+    if (event.kind === 'update_completed' || event.kind === 'update_failed' || event.kind === 'update_deferred') {
+      const { kind, outcome, atMs } = event;
+      updating.delete(entryKeyOf(outcome));
+      if (kind === 'update_failed' && outcome.isTakenBack) holdRolledBack(outcome, atMs);
+      if (kind === 'update_completed' && outcome.outcome === 'updated') noteUpdated(outcome, atMs);
+    }
+    if (event.kind === 'scan_completed' || event.kind === 'scan_failed')
+      for (const [key, runId] of updating) if (runId === event.runId) updating.delete(key);
+    // A requested rollback is only recognisable at its end.
+    if (event.kind === 'scan_completed')
+      for (const outcome of event.session?.containers ?? [])
+        if (outcome.outcome === 'went_back') noteReturn(outcome, event.atMs);
+  }
+
+  function noteUpdated(outcome: ContainerOutcome, atMs: number): void {
+    const { containerId, newImageId: imageId, newDigest: latestDigest } = outcome;
+    const key = entryKeyOf(outcome);
+    const before = byName.get(key)?.check.latestDigest ?? '';
+    const isEarlier = latestDigest !== '' && before !== '' && before !== latestDigest;
+    const found = isEarlier ? { ...updatedHalfway, latestDigest: before } : { ...justUpdated, latestDigest };
+    // A service keeps its id, and its image need not be on this engine.
+    if (imageId === '' && containerId !== undefined) byId.delete(containerId);
+    const check = { ...notChecked, ...found, checkedAtMs: atMs };
+    set([{ key, known: { image: familiar(outcome.image), imageId, check, changedAtMs: atMs } }]);
+  }
+
   /** The failed version is still the newest one, and the container runs the earlier image. */
   function holdRolledBack({ containerId = '', ...named }: ContainerOutcome, atMs: number): void {
     const key = entryKeyOf(named);
     const known = byName.get(key) ?? byId.get(containerId);
     if (known === undefined) return;
-    const { eligibleAtMs: _, ...check } = known.check;
-    const checked = known.checked && { checked: withRolledBack(known.checked) };
-    const ids = byId.has(containerId) ? [containerId] : [];
-    set([{ key, ids, known: { ...known, ...checked, check: { ...check, ...rolledBack }, changedAtMs: atMs } }]);
+    const { eligibleAtMs: _, ...before } = known.check;
+    const check = { ...before, staleness: 'held', ...failedHere, stale: false, updateAvailable: true } as const;
+    const checked = known.checked && { checked: { ...heldBy(failedHere, known.checked), eligibleAtMs: undefined } };
+    set([{ key, ids: knownIds(containerId), known: { ...known, ...checked, check, changedAtMs: atMs } }]);
     holdElsewhere();
+  }
+
+  function knownIds(id: string): readonly string[] {
+    return byId.has(id) ? [id] : [];
   }
 
   /** The next run would not try a failed version in another container either. */
@@ -128,145 +175,72 @@ export function createLastChecks(
     const held = [...failedInAnother(versions, settings)].flatMap(([key, reason]): NewResult[] => {
       const known = byName.get(key);
       if (known?.checked === undefined) return [];
-      const { unrestrained: _, ...checked } = known.checked;
-      const now: CheckedContainer = { ...checked, status: 'held', hold: 'failed-elsewhere', reason };
-      const check = checkOf(now, known.check, known.check.checkedAtMs);
-      return [{ key, ids: byId.has(now.id) ? [now.id] : [], known: { ...known, checked: now, check } }];
+      const checked = heldBy({ hold: 'failed-elsewhere', reason }, known.checked);
+      const check = checkOf(checked, known.check, known.check.checkedAtMs);
+      return [{ key, ids: knownIds(checked.id), known: { ...known, checked, check } }];
     });
     if (held.length > 0) set(held);
   }
 
   /** After a rollback, the rolled-back version is the newer one. */
-  function noteReturn(
-    { name, kind, image, newImageId: imageId, oldDigest, from }: ContainerOutcome,
-    atMs: number,
-  ): void {
+  function noteReturn(outcome: ContainerOutcome, atMs: number): void {
+    const { name, kind, image, newImageId: imageId, oldDigest, from } = outcome;
     const key = entryKeyOf({ name, kind });
     const latestDigest = byName.get(key)?.check.latestDigest || oldDigest;
     const newer = from === undefined ? {} : { latestVersion: from };
     const check = { ...notChecked, ...wentBack, ...newer, latestDigest, checkedAtMs: atMs };
-    set([{ key, ids: [], known: { image: familiar(image), imageId, check, changedAtMs: atMs } }]);
+    set([{ key, known: { image: familiar(image), imageId, check, changedAtMs: atMs } }]);
     // A kept container comes back with its old id, whose stored result is outdated.
     for (const [id, { checked }] of byId) if (checked?.name === name) byId.delete(id);
   }
 
-  return {
-    restore(stored) {
-      const taken = new Set<string>();
-      let hasFailed = false;
-      for (const record of compactChecks(stored)) {
-        const { key, ...known } = record;
-        const text = JSON.stringify(record);
-        if (inFile.get(key) === text) continue;
-        putNewest(inFile, key, text, maxRemembered);
-        // An earlier own result must not come back while the file waits for the later one.
-        const written = onTheWay.get(key) ?? [];
-        const at = written.findIndex((one) => isStoredAs(one, text));
-        if (at !== -1) onTheWay.set(key, written.slice(at + 1));
-        if (at !== -1 || (byName.get(key)?.check.checkedAtMs ?? 0) > (known.check.checkedAtMs ?? 0)) continue;
-        putNewest(byName, key, { ...known, ...restoredFrom(record) }, maxRemembered);
-        taken.add(key);
-        hasFailed ||= known.check.hold === 'failed';
-      }
-      if (taken.size === 0) return false;
-      revision += 1;
-      for (const [id, { checked }] of byId)
-        if (checked !== undefined && taken.has(entryKeyOf(checked))) byId.delete(id);
-      if (hasFailed) holdElsewhere();
-      return true;
-    },
-    noteChecked(containers, atMs, begunAtMs = atMs) {
-      set(
-        containers.flatMap((container): readonly NewResult[] => {
-          const { id, image, imageId } = container;
-          const key = entryKeyOf(container);
-          const { changedAtMs } = byName.get(key) ?? {};
-          if (changedAtMs !== undefined && changedAtMs > begunAtMs && changedAtMs <= atMs) return [];
-          const check = checkOf(container, of(container), atMs);
-          return [{ key, ids: [id], known: { image, imageId, check, checked: container } }];
-        }),
-      );
-    },
-    onEvent(event) {
-      noteUpdating(event);
-      if (event.kind === 'update_failed' && event.outcome.isTakenBack) return holdRolledBack(event.outcome, event.atMs);
-      // A requested rollback is only recognisable at its end.
-      if (event.kind === 'scan_completed')
-        for (const outcome of event.session?.containers ?? [])
-          if (outcome.outcome === 'went_back') noteReturn(outcome, event.atMs);
-      if (event.kind !== 'update_completed' || event.outcome.outcome !== 'updated') return;
-      const { image: text, newImageId: imageId, newDigest: latestDigest } = event.outcome;
-      const key = entryKeyOf(event.outcome);
-      const image = familiar(text);
-      const before = byName.get(key)?.check.latestDigest ?? '';
-      const isEarlier = latestDigest !== '' && before !== '' && before !== latestDigest;
-      const found = isEarlier ? { ...updatedHalfway, latestDigest: before } : { ...justUpdated, latestDigest };
-      const { containerId } = event.outcome;
-      // A service keeps its id, and its image need not be on this engine.
-      if (imageId === '' && containerId !== undefined) byId.delete(containerId);
-      const check = { ...notChecked, ...found, checkedAtMs: event.atMs };
-      set([{ key, ids: [], known: { image, imageId, check, changedAtMs: event.atMs } }]);
-    },
-    of,
-    candidateOf(name) {
-      for (const kind of entryKinds) {
-        const known = byName.get(entryKeyOf({ name, kind }));
-        const checked = known?.checked;
-        const digest = checked === undefined ? storedCandidate(known?.check) : candidateDigest(checked);
-        if (digest !== undefined)
-          return { digest, tag: tryParseImageReference((checked ?? known?.check)?.candidate ?? '')?.tag };
-      }
-      return undefined;
-    },
-    checkedOf: (name) =>
-      entryKinds
-        .map((kind) => byName.get(entryKeyOf({ name, kind }))?.checked)
-        .find((checked) => checked !== undefined),
-    reconsider(again) {
-      const idsOf = new Map<string, string[]>();
-      for (const [id, { checked }] of byId) if (checked !== undefined) addTo(idsOf, entryKeyOf(checked), id);
-      const changed = [...byName].flatMap(([key, known]): NewResult[] => {
-        const { checked, check } = known;
-        if (checked?.unrestrained === undefined && checked?.notesAt === undefined) return [];
-        const now = again(checked);
-        const renewed = { ...known, checked: now, check: checkOf(now, check, check.checkedAtMs) };
-        if (JSON.stringify(renewed.check) === JSON.stringify(check)) return [];
-        return [{ key, ids: idsOf.get(key) ?? [], known: renewed }];
-      });
-      if (changed.length > 0) set(changed);
-      return changed.length > 0;
-    },
-    opensAfter(ms) {
-      const waiting = [...byName.values()].flatMap(({ checked }) =>
-        checked?.hold === 'window' || checked?.hold === 'wave' ? [checked] : [],
-      );
-      const times = waiting.flatMap(({ eligibleAtMs = ms }) => (eligibleAtMs > ms ? [eligibleAtMs] : []));
-      if (times.length === 0) return undefined;
-      const atMs = Math.min(...times);
-      return { atMs, names: waiting.filter((one) => one.eligibleAtMs === atMs).map(({ name }) => name) };
-    },
-    revision: () => revision,
-  };
+  /** Judges again the results that wait for a decision or a time. Returns whether any has changed. */
+  function reconsider(again: (checked: CheckedContainer) => CheckedContainer): boolean {
+    const idsOf = new Map<string, string[]>();
+    for (const [id, { checked }] of byId) if (checked !== undefined) addTo(idsOf, entryKeyOf(checked), id);
+    const changed = [...byName].flatMap(([key, known]): NewResult[] => {
+      if (known.checked?.unrestrained === undefined && known.checked?.notesAt === undefined) return [];
+      const checked = again(known.checked);
+      const check = checkOf(checked, known.check, known.check.checkedAtMs);
+      if (JSON.stringify(check) === JSON.stringify(known.check)) return [];
+      return [{ key, ids: idsOf.get(key) ?? [], known: { ...known, checked, check } }];
+    });
+    if (changed.length > 0) set(changed);
+    return changed.length > 0;
+  }
+
+  /**
+   * Takes the results in the file that another process has written since the last call, unless there are newer ones.
+   * Returns whether it has taken any.
+   */
+  function restore(stored: readonly StoredCheck[]): boolean {
+    const taken = new Set<string>();
+    let hasFailed = false;
+    for (const record of compactChecks(stored)) {
+      const { key, ...known } = record;
+      const text = JSON.stringify(record);
+      if (inFile.get(key) === text) continue;
+      putNewest(inFile, key, text, maxRemembered);
+      // An earlier own result must not come back while the file waits for the later one.
+      const written = onTheWay.get(key) ?? [];
+      const at = written.findIndex((one) => JSON.stringify(readStoredCheck(JSON.parse(JSON.stringify(one)))) === text);
+      if (at !== -1) onTheWay.set(key, written.slice(at + 1));
+      if (at !== -1 || (byName.get(key)?.check.checkedAtMs ?? 0) > (known.check.checkedAtMs ?? 0)) continue;
+      putNewest(byName, key, { ...known, ...defined({ checked: checkedFrom(record) }) }, maxRemembered);
+      taken.add(key);
+      hasFailed ||= known.check.hold === 'failed';
+    }
+    if (taken.size === 0) return false;
+    revision += 1;
+    for (const [id, { checked }] of byId) if (checked !== undefined && taken.has(entryKeyOf(checked))) byId.delete(id);
+    if (hasFailed) holdElsewhere();
+    return true;
+  }
 }
 
-/** The newer version of a result of an earlier process. */
-function storedCandidate(check: LastCheck | undefined): Digest | undefined {
-  if (check?.updateAvailable !== true) return undefined;
-  return parseDigest(check.candidateDigest ?? check.latestDigest);
-}
-
-function familiar(text: string): string {
-  const reference = tryParseImageReference(text);
-  return reference === undefined ? text : familiarReference(reference);
-}
-
-/** For a moved tag the engine lists a bare image id until an inspection has read the reference. */
-function isSameReference(one: string, other: string, imageId: string): boolean {
-  return one === other || isImageId(one, imageId) || isImageId(other, imageId);
-}
-
-/** A result with the ids of the containers that it is about. */
-type NewResult = { readonly key: string; readonly ids: readonly string[]; readonly known: Known };
+type Shown = Pick<TrackedContainer, 'id' | 'name' | 'image' | 'imageId' | 'kind'> & {
+  readonly digest?: string | undefined;
+};
 
 type Known = {
   readonly image: string;
@@ -280,11 +254,24 @@ type Known = {
   asNewest?: LastCheck;
 };
 
+/** A result with the ids of the containers that it is about. */
+type NewResult = { readonly key: string; readonly ids?: readonly string[]; readonly known: Known };
+
 /** More containers than an engine runs. Beyond it, the result of the longest unchecked container is dropped. */
 const maxRemembered = 10_000;
 
 /** Of one container. Each reading of the file takes away what it shows. */
 const maxOnTheWay = 8;
+
+function familiar(text: string): string {
+  const reference = tryParseImageReference(text);
+  return reference === undefined ? text : familiarReference(reference);
+}
+
+/** For a moved tag the engine lists a bare image id until an inspection has read the reference. */
+function isSameReference(one: string, other: string, imageId: string): boolean {
+  return one === other || isImageId(one, imageId) || isImageId(other, imageId);
+}
 
 export const notChecked: LastCheck = {
   staleness: undefined,
@@ -297,35 +284,6 @@ export const notChecked: LastCheck = {
 
 const justUpdated = { staleness: 'fresh', reason: 'Was updated to the newest image of its tag' } as const;
 
-/** The last result of a container that runs the newest image of that check now. */
-function asNewest({ latestDigest, checkedAtMs }: LastCheck): LastCheck {
-  return { ...notChecked, staleness: 'fresh', reason: freshReason, latestDigest, checkedAtMs };
-}
-
-function withRolledBack({ unrestrained: _, ...checked }: CheckedContainer): CheckedContainer {
-  return { ...checked, ...heldAsFailed, eligibleAtMs: undefined };
-}
-
-const heldAsFailed = {
-  status: 'held',
-  hold: 'failed',
-  reason:
-    'The newer version failed here and was rolled back: Upkeep will not retry it until a newer image is published; --retry-failed retries it now',
-} as const;
-
-const { status: staleness, ...failed } = heldAsFailed;
-
-const rolledBack = { staleness, ...failed, stale: false, updateAvailable: true } as const;
-
-const wentBack = {
-  staleness: 'held',
-  hold: 'went-back',
-  reason:
-    'A person went back from the newer version. Upkeep will not apply it until a newer image is published; --retry-failed applies it now',
-  stale: false,
-  updateAvailable: true,
-} as const;
-
 /** The container was updated to an older version of a moving tag, because the newest is too young. */
 const updatedHalfway = {
   staleness: 'held',
@@ -334,37 +292,41 @@ const updatedHalfway = {
   updateAvailable: true,
 } as const;
 
+const failedHere = {
+  hold: 'failed',
+  reason:
+    'The newer version failed here and was rolled back: Upkeep will not retry it until a newer image is published; --retry-failed retries it now',
+} as const;
+
+const wentBack = {
+  staleness: 'held',
+  hold: 'went-back',
+  reason:
+    'A person went back from the newer version. Upkeep will not apply it until a newer image is published; --retry-failed applies it now',
+  updateAvailable: true,
+} as const;
+
+/** The same container, whose newer version neither a decision nor a time releases. */
+function heldBy(why: Pick<CheckedContainer, 'hold' | 'reason'>, checked: CheckedContainer): CheckedContainer {
+  const { unrestrained: _, ...judged } = checked;
+  return { ...judged, status: 'held', ...why };
+}
+
 /** Keeps the last known verdict if a check has failed. */
-function checkOf(container: CheckedContainer, before: LastCheck, checkedAtMs: number | undefined): LastCheck {
-  const { status: staleness, reason, updateAvailable, latestDigest = '', hold, retryAtMs } = container;
+function checkOf(checked: CheckedContainer, before: LastCheck, checkedAtMs: number | undefined): LastCheck {
+  const { status: staleness, reason, updateAvailable, latestDigest = '', hold, retryAtMs } = checked;
   const why = defined({ hold, retryAtMs });
   if (staleness === 'unknown') {
     const { hold: _hold, eligibleAtMs: _eligibleAtMs, retryAtMs: _retryAtMs, ...known } = before;
     return { ...known, staleness, reason, stale: false, checkedAtMs, ...why };
   }
-  const stale = staleness === 'stale';
-  return { staleness, reason, stale, updateAvailable, latestDigest, checkedAtMs, ...why, ...newerOf(container) };
-}
-
-function newerOf(container: CheckedContainer): Partial<LastCheck> {
-  const { compose } = container;
-  const { candidate, candidateKind, eligibleAtMs, latestVersion, change, releasedAtMs, downloadBytes, sourceUrl } =
-    container;
-  const { notes, holdBecause } = container;
-  return defined({
-    candidateDigest: otherDigest(container),
-    eligibleAtMs,
-    latestVersion,
-    candidate,
-    candidateKind,
-    compose,
-    change,
-    releasedAtMs,
-    downloadBytes,
-    sourceUrl,
-    notes,
-    holdBecause,
-  });
+  const { eligibleAtMs, latestVersion, candidate, candidateKind, compose, change } = checked;
+  const { releasedAtMs, downloadBytes, sourceUrl, notes, holdBecause } = checked;
+  return {
+    ...{ staleness, reason, stale: staleness === 'stale', updateAvailable, latestDigest, checkedAtMs, ...why },
+    ...defined({ candidateDigest: otherDigest(checked), eligibleAtMs, latestVersion, candidate, candidateKind }),
+    ...defined({ compose, change, releasedAtMs, downloadBytes, sourceUrl, notes, holdBecause }),
+  };
 }
 
 /** The result of the last check of a container, in its stored form. It counts while the container runs the image. */
@@ -390,37 +352,27 @@ function storedForm(key: string, { image, imageId, check, checked }: Known): Sto
   return { key, image, imageId, check, unheld: { ...verdict, approval: printApproval(approval), ...opens } };
 }
 
-function isStoredAs(record: StoredCheck, text: string): boolean {
-  return JSON.stringify(readStoredCheck(JSON.parse(JSON.stringify(record)))) === text;
-}
-
-/** The part of a result that a decision or the time can change, for results of another process. Release notes are read by the next check. */
-function restoredFrom({ key, image, imageId, check, unheld }: StoredCheck): Pick<Known, 'checked'> {
-  const asks = versionKinds.approvalOfLabel.parse(unheld?.approval ?? '');
-  const {
-    staleness,
-    candidateDigest: digest,
-    latestDigest,
-    eligibleAtMs,
-    checkedAtMs: _,
-    stale: _stale,
-    ...told
-  } = check;
-  if (unheld === undefined || staleness === undefined || asks === undefined || asks.breaking || asks.unread) return {};
+/**
+ * The part of a result of another process that a decision or the time can change. Undefined: it has none. Release notes
+ * are read by the next check.
+ */
+function checkedFrom({ key, image, imageId, check, unheld }: StoredCheck): CheckedContainer | undefined {
+  const approval = versionKinds.approvalOfLabel.parse(unheld?.approval ?? '');
+  const { staleness: status, candidateDigest: digest, latestDigest, eligibleAtMs, ...others } = check;
+  const { checkedAtMs: _, stale: __, ...shown } = others;
+  if (unheld === undefined || status === undefined || approval === undefined) return undefined;
+  if (approval.breaking || approval.unread) return undefined;
   const [name = '', kind] = key.split(' ');
-  const opens = versionKinds.windowOfLabel.parse(unheld.window ?? '');
-  const checked: CheckedContainer = {
-    ...told,
-    id: '',
-    name,
+  const window = versionKinds.windowOfLabel.parse(unheld.window ?? '');
+  return {
+    ...shown,
+    ...{ id: '', name, image, reference: image, successorReference: image, imageId, status, eligibleAtMs },
     ...(kind === 'service' && { kind }),
-    ...{ image, reference: image, successorReference: image, imageId, status: staleness, eligibleAtMs },
     ...{ digest: undefined, latestImageId: undefined, error: undefined, failedVersion: undefined },
     latestDigest: parseDigest(latestDigest),
     pullDigest: parseDigest(digest ?? latestDigest),
-    unrestrained: { ...unheld, approval: asks, window: opens },
+    unrestrained: { ...unheld, approval, window },
   };
-  return { checked };
 }
 
 /** Reads a record of the file. Undefined for any other value. */
@@ -429,55 +381,43 @@ export function readStoredCheck(value: unknown): StoredCheck | undefined {
   const { key, image, imageId, check } = value;
   if (!isText(key) || !isText(image) || !isText(imageId) || !isJsonObject(check)) return undefined;
   const { staleness, stale, updateAvailable, reason, latestDigest, checkedAtMs } = check;
-  const isVerdict =
-    isOneOf(stalenesses, staleness) && typeof stale === 'boolean' && typeof updateAvailable === 'boolean';
-  if (!isVerdict || !isText(reason) || !isText(latestDigest) || !isTime(checkedAtMs)) return undefined;
+  if (!isOneOf(stalenesses, staleness) || typeof stale !== 'boolean' || typeof updateAvailable !== 'boolean')
+    return undefined;
+  if (!isText(reason) || !isText(latestDigest) || !isTime(checkedAtMs)) return undefined;
   const { candidateKind, change, hold, holdBecause } = check;
-  const own = { staleness, stale, updateAvailable, reason, latestDigest, checkedAtMs };
-  return {
-    key,
-    image,
-    imageId,
-    check: {
-      ...notChecked,
-      ...own,
-      ...only(check, ['candidateDigest', 'candidate', 'latestVersion', 'sourceUrl'], isText),
-      ...only(check, ['eligibleAtMs', 'retryAtMs', 'releasedAtMs', 'downloadBytes'], isTime),
-      ...(isOneOf(candidateKinds, candidateKind) && { candidateKind }),
-      ...(isOneOf(versionChanges, change) && { change }),
-      ...(isOneOf(holds, hold) && { hold }),
-      ...(isOneOf(['breaking', 'unread'], holdBecause) && { holdBecause }),
-    },
-    ...readUnheld(value['unheld']),
+  const read: LastCheck = {
+    ...{ ...notChecked, staleness, stale, updateAvailable, reason, latestDigest, checkedAtMs },
+    ...only(check, ['candidateDigest', 'candidate', 'latestVersion', 'sourceUrl'], isText),
+    ...only(check, ['eligibleAtMs', 'retryAtMs', 'releasedAtMs', 'downloadBytes'], isTime),
+    ...(isOneOf(candidateKinds, candidateKind) && { candidateKind }),
+    ...(isOneOf(versionChanges, change) && { change }),
+    ...(isOneOf(holds, hold) && { hold }),
+    ...(isOneOf(['breaking', 'unread'], holdBecause) && { holdBecause }),
   };
+  const unheld = readUnheld(value['unheld']);
+  return { key, image, imageId, check: read, ...(unheld && { unheld }) };
 }
 
 const holds = [...heldBecause, ...unknownBecause];
 
-function readUnheld(value: unknown): Pick<StoredCheck, 'unheld'> {
-  if (!isJsonObject(value)) return {};
-  const { status, reason, approval: asks, window: opens, hold, eligibleAtMs } = value;
-  if (!isOneOf(stalenesses, status) || !isText(reason) || !isText(asks)) return {};
+function readUnheld(value: unknown): StoredCheck['unheld'] {
+  if (!isJsonObject(value)) return undefined;
+  const { status, reason, approval, window, hold, eligibleAtMs } = value;
+  if (!isOneOf(stalenesses, status) || !isText(reason) || !isText(approval)) return undefined;
   return {
-    unheld: {
-      status,
-      reason,
-      approval: asks,
-      eligibleAtMs: isTime(eligibleAtMs) ? eligibleAtMs : undefined,
-      ...(isText(opens) && { window: opens }),
-      ...(isOneOf(holds, hold) && { hold }),
-    },
+    ...{ status, reason, approval, eligibleAtMs: isTime(eligibleAtMs) ? eligibleAtMs : undefined },
+    ...(isText(window) && { window }),
+    ...(isOneOf(holds, hold) && { hold }),
   };
 }
 
 /** The last record of each container, for the 10,000 that were checked last, oldest first. */
 export function compactChecks(records: readonly StoredCheck[]): readonly StoredCheck[] {
   const checks = new Map<string, StoredCheck>();
-  for (const record of records) putNewest(checks, record.key, record, maxStored);
+  for (const record of records) putNewest(checks, record.key, record, maxRemembered);
   return [...checks.values()];
 }
 
-const maxStored = 10_000;
 const maxText = 5000;
 
 function isText(value: unknown): value is string {
