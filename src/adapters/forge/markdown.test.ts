@@ -120,6 +120,58 @@ describe('breaking changes', () => {
   });
 
   test.each([
+    ['No new features, but this release contains several breaking changes.'],
+    ['This release does not add features but has breaking changes.'],
+    ['Not only bug fixes: this release includes breaking changes.'],
+    ['This release fixes many bugs but contains breaking changes.'],
+    ['Fixes several bugs and introduces breaking changes.'],
+    ['You may need to migrate: this release has several breaking changes.'],
+    ['> [!CAUTION]\n> Do not upgrade before reading this: the format of the config is incompatible.'],
+  ])('are found behind a word that denies something else: %j', (text) => {
+    expect(read(text).breaking.length).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ['- Breaking changes\n  - The port moves\n- Fixes\n  - One'],
+    ['- **Breaking changes**\n  - The port moves'],
+    ['* API breaking changes:\n  * The port moves'],
+    ['- Core\n  - 💥 Breaking\n    - The port moves'],
+    ['| Kind | Change |\n|---|---|\n| Breaking | The port moves |'],
+  ])('are found under an item that is their heading: %j', (text) => {
+    expect(read(text).breaking).toEqual([{ text: 'The port moves', rule: 'heading' }]);
+  });
+
+  test.each([
+    ['- The port moves (breaking change)'],
+    ['- The port moves (**breaking**).'],
+    ['Warning: breaking change: the port moves'],
+    ['### Non-backward-compatible changes\n\n- The port moves'],
+    ['This release is not backwards compatible with 1.x'],
+    ['# Docker image\n\n## Breaking changes\n\n- The user is 1000 now'],
+    ['## Dependencies\n\n### Breaking changes\n\n- PostgreSQL 16 is needed'],
+    ['<details><summary>Breaking changes (depends on your setup)</summary>\n\n- The port moves\n\n</details>'],
+  ])('are found wherever their mark stands: %j', (text) => {
+    expect(read(text).breaking.length).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ['- Breaking changes\n  - None\n- Fixes\n  - One'],
+    ['- Breaking changes:\n  - None\n- Fixes\n  - One'],
+    ['- **Breaking changes**\n  - None'],
+    ['## Breaking changes\n\nThere are none.\n\n## Fixes\n\n- One'],
+    ['## Breaking changes\n\nNo changes.\n\n## Fixes\n\n- One'],
+    ['## Breaking changes\n\nNone since 1.2\n\n## Fixes\n\n- One'],
+    ['This release contains zero breaking changes.'],
+    ['This release has neither new features nor breaking changes.'],
+    ['There are no new features, removed options or breaking changes in this release.'],
+    ['- The port moves (non-breaking)'],
+    ['- The port moves (not a breaking change)'],
+    ['## Dependencies\n\n### Non-breaking\n\n- One'],
+  ])('are not found where the notes say that there are none: %j', (text) => {
+    expect(read(text).breaking).toEqual([]);
+  });
+
+  test.each([
     ['- ci: check for breaking changes'],
     ['- Add a linter for breaking changes of the schema'],
     ['- chore: detect breaking changes in CI'],
@@ -336,6 +388,8 @@ describe('readMarkdown()', () => {
     ['headings', long('# Breaking changes\n- a\n')],
     ['alerts', long('> **Warning**\n\n')],
     ['hashes', long('abcdef0')],
+    ['items with a heading', long('- Breaking\n  - a\n')],
+    ['denials that go on', long('this release has not, and it ')],
   ];
 
   test.each(hostile)('reads hostile %s in bounded work, and has a tree of allowed nodes', (_, text) => {

@@ -30,7 +30,7 @@ function prepared(text: string): string {
     cutOut(plain, '<!--', '-->', () => true),
     '<details',
     '</details>',
-    (part) => /^<details[^>]{0,100}>\s*<summary>[^<]{0,100}depend/i.test(part),
+    (part) => /^<details[^>]{0,100}>\s*<summary>(?![^<]{0,100}breaking)[^<]{0,100}depend/i.test(part),
   );
   return inMarkdown(kept).slice(0, maxText);
 }

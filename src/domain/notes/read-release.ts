@@ -115,10 +115,14 @@ function breakingIn(title: string, sections: readonly Section[]): readonly Break
     if (shown !== '' && !hits.some((hit) => hit.text === shown)) hits.push({ text: shown, rule });
   };
   const inTitle = isBreakingTitle(title);
-  for (const section of sections) {
+  const titled = sections.flatMap(({ body }) => titledItems(body));
+  const heads = new Set(titled.map((one) => one.title));
+  for (const section of [...sections, ...titled]) {
     if (isBreakingTitle(section.title) && hasBody(section))
       for (const text of leadingItems(section)) add(text, 'heading');
     for (const { text, isMarked, alert } of linesOf(section.body)) {
+      // An item that heads others is judged with them.
+      if (heads.has(text)) continue;
       if ((isMarked && !saysNone(text)) || hasMark(text)) add(withoutMark(text), 'mark');
       else if (
         alert !== undefined &&
@@ -135,6 +139,21 @@ function breakingIn(title: string, sections: readonly Section[]): readonly Break
   return hits;
 }
 
+/** Items that are no more than "Breaking changes", as sections with what they hold. */
+function titledItems(blocks: readonly Block[]): readonly Section[] {
+  return blocks.flatMap((block) => {
+    if (block.kind === 'quote') return titledItems(block.blocks);
+    if (block.kind !== 'list') return [];
+    return block.items.flatMap(([first, ...body]): readonly Section[] => {
+      const title = first?.kind === 'para' ? textOf(first.spans).trim() : '';
+      const isTitle = body.length > 0 && onlyBreaking.test(plainStart(title)) && isBreakingTitle(title);
+      return isTitle ? [{ title, level: 7, body, under: [] }] : titledItems(body);
+    });
+  });
+}
+
+const onlyBreaking = /^[\p{L} -]{0,30}\bbreaking(?:\s+[a-z]{2,20})?(?:\s+changes?)?\s*[:!]?$/iu;
+
 function isBreakingTitle(title: string): boolean {
   const plain = plainStart(title);
   if (plain === '' || isNegated(plain) || saysNone(plain)) return false;
@@ -142,7 +161,7 @@ function isBreakingTitle(title: string): boolean {
 }
 
 const breakingStart =
-  /^(?:(?:potentially|potential|possibly|possible|new|other|known|important)\s+)?(?:breaking(?:(?:\s+[a-z]{2,20})?\s+changes?\b|\s*(?:$|[:!(–—-]))|breaks\s*(?:$|:)|backwards?[- ]incompatib|incompatib(?:ilities\b|le\s+(?:[a-z]{2,20}\s+)?changes?\b)|(?:(?:backwards?[- ])?compatibility|bc)[- ]breaks?\b)/i;
+  /^(?:(?:potentially|potential|possibly|possible|new|other|known|important)\s+)?(?:breaking(?:(?:\s+[a-z]{2,20})?\s+changes?\b|\s*(?:$|[:!(–—-]))|breaks\s*(?:$|:)|backwards?[- ]incompatib|no(?:n|t)[- ]backwards?[- ]compatible\b|incompatib(?:ilities\b|le\s+(?:[a-z]{2,20}\s+)?changes?\b)|(?:(?:backwards?[- ])?compatibility|bc)[- ]breaks?\b)/i;
 
 const breakingWithin =
   /(?<![\p{L}-])breaking(?:\s+[a-z]{2,20})?\s+changes?\b|(?<![\p{L}-])breaking\s+release\b|[[(]breaking[\])]/iu;
@@ -178,7 +197,7 @@ function isNothing(text: string): boolean {
 }
 
 const nothing =
-  /^(?:(?:none|n\/a|not applicable|nothing|nil|no)(?: breaking(?: changes?)?)?(?: (?:(?:in|for|with|of) )?(?:this|the) (?:release|version|update|time)| (?:so far|known|yet|at this time|that we (?:know|are aware) of|to (?:note|report)))*)?$/i;
+  /^(?:(?:(?:there (?:is|are|were) )?none|n\/a|not applicable|nothing|nil|no(?: changes?)?)(?: breaking(?: changes?)?)?(?: (?:(?:in|for|with|of) )?(?:this|the) (?:release|version|update|time)| since (?:the )?(?:last (?:release|version)|v?\d[\w ]{0,20})| (?:so far|known|yet|at this time|that we (?:know|are aware) of|to (?:note|report)))*)?$/i;
 
 const deniedBreaking = /(?:\b(?:no|not|without|nothing)\b|n't\b).{0,80}\bbreaking\b/i;
 
@@ -188,11 +207,17 @@ function hasMark(text: string): boolean {
   if (conventional.test(plain)) return true;
   if (saysNone(plain)) return false;
   if (/\bBREAKING[ -]CHANGES?\b/.test(text)) return !isNegated(text);
+  if (markAtEnd.test(text.slice(-maxMark))) return true;
   return markAtStart.test(plain) && !isNegated(plain.slice(0, 40));
 }
 
 const markAtStart =
-  /^(?:\[[a-z ]{1,20}\]:?\s*)?(?:[[(]breaking(?:[\s-]+changes?)?[\])]|breaking(?:[\s-]+changes?)?(?:\s*\/[^:]{0,60})?(?:\s*\([^)]{0,60}\))?(?:\s*[:!]|\s+[–—-]\s))/i;
+  /^(?:\[[a-z ]{1,20}\]:?\s*|(?:warning|attention|caution|important)[:!]\s*)?(?:[[(]breaking(?:[\s-]+changes?)?[\])]|breaking(?:[\s-]+changes?)?(?:\s*\/[^:]{0,60})?(?:\s*\([^)]{0,60}\))?(?:\s*[:!]|\s+[–—-]\s))/i;
+
+/** `The port moves (breaking change)`. */
+const markAtEnd = /[[(]breaking(?:[\s-]+changes?)?!?[\])][\s.!]*$/i;
+
+const maxMark = 40;
 
 /** Of any type, with a scope or without: https://www.conventionalcommits.org/en/v1.0.0/ */
 const conventional =
@@ -219,17 +244,35 @@ const aboutThis = new RegExp(
     String.raw`\bthis is an? (?:breaking|incompatible) (?:api )?(?:change|release|update|version)\b`,
     String.raw`\b(?:several|multiple|some|many) breaking (?:api )?changes?\b`,
     String.raw`\b(?:there (?:is|are)|contains?|includes?|introduces?|brings?|has|have|comes? with) (?:[\w-]{1,20} ){0,2}(?:breaking|incompatible) (?:api )?changes?\b`,
+    String.raw`\b(?:this|the) (?:(?:new|major|minor|latest) )?(?:release|version|update) is (?:not|no longer) (?:fully |entirely |completely )?backwards?[- ]compatible\b`,
     String.raw`\b(?:see|read|refer|consult|visit|notes?|guide|docs?|documentation)\b[^.]{0,200}\bfor breaking (?:api )?changes?\b`,
   ].join('|'),
   'i',
 );
 
-/** Whether a sentence about breaking changes denies them, mends them, or is a disclaimer of a pre-release. */
+/**
+ * Whether a sentence about breaking changes denies them, mends them, or is a disclaimer of a pre-release. A "no" before
+ * "but", before a colon or before another statement is about something else.
+ */
 function isNegated(text: string): boolean {
-  return /(?:\b(?:no|not|non|without|fix\w*|mend\w*|avoid\w*|prevent\w*|revert\w*|handle\w*|resolv\w*|may|might|could|coming|word|line)\b|n't\b)[^.;]{0,80}?[\s-](?:un)?(?:breaking|incompatib)|\+incompatible|\bunpredictably breaking|\bbreaking changes? (?:coming|note)/i.test(
-    text.slice(0, maxSentence),
-  );
+  const sentence = text.slice(0, maxSentence);
+  return denial.test(sentence) || mending.test(sentence) || disclaimer.test(sentence);
 }
+
+const contrast = String.raw`\b(?:but|however|although)\b|[,:]\s+(?:this|the) (?:release|version|update)\b|(?:\band|,)\s+(?:(?:also|it)\s+)?(?:contains?|includes?|introduces?|brings?|has|have)\b`;
+
+const denial = new RegExp(
+  String.raw`(?:\b(?:no|not|non|nor|never|zero|without)\b|n't\b)(?:(?!${contrast})[^.;:]){0,80}?[\s-](?:un)?(?:breaking|incompatib)`,
+  'i',
+);
+
+const mending = new RegExp(
+  String.raw`\b(?:fix\w*|mend\w*|avoid\w*|prevent\w*|revert\w*|handle\w*|resolv\w*|word|line)\b(?:(?!${contrast})[^.;]){0,80}?[\s-](?:un)?(?:breaking|incompatib)`,
+  'i',
+);
+
+const disclaimer =
+  /\b(?:may|might|could|coming)\b[^.;:,]{0,30}?[\s-](?:breaking|incompatib)|\+incompatible|\bunpredictably breaking|\bbreaking changes? (?:coming|note)/i;
 
 const maxSentence = 500;
 
@@ -321,7 +364,7 @@ function withoutThanks(tree: readonly Block[]): readonly Block[] {
   for (const block of tree) {
     const title = titleIn(block);
     if (title !== undefined) {
-      if (droppedFrom !== undefined && title.level > droppedFrom) continue;
+      if (droppedFrom !== undefined && title.level > droppedFrom && !isBreakingTitle(title.title)) continue;
       droppedFrom = noNews.test(plainStart(title.title)) ? title.level : undefined;
     }
     if (droppedFrom === undefined && !isFurther(block)) kept.push(block);
