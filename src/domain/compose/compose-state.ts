@@ -33,7 +33,7 @@ export type ComposeState = {
   /** The tags, unless the state is `same` or `differs`. */
   readonly from?: string;
   readonly to?: string;
-  /** Other services that the same place decides, with `shared`. */
+  /** Other services that the same place decides, with `shared`. Absent: it decides more than images. */
   readonly services?: readonly string[];
 };
 
@@ -88,7 +88,9 @@ function more({ detail }: ComposeState): string {
 }
 
 function because({ reason, detail, services }: ComposeState): string {
-  const why = reason === undefined ? 'of an error' : `${refusals[reason]}${nameList(services)}`;
+  const isOfMore = reason === 'shared' && services === undefined;
+  const refusal = reason && (isOfMore ? 'the same text decides more than images there' : refusals[reason]);
+  const why = refusal === undefined ? 'of an error' : `${refusal}${nameList(services)}`;
   return detail === undefined ? why : `${why} (${printable(detail, maxShown)})`;
 }
 
