@@ -104,6 +104,7 @@ describe('releasesBetween()', () => {
     expect(reachesBack(list('v12.1.0', 'v11.0.0', 'v12.0.1', 'v10.4.9'), from)).toBe(false);
     expect(reachesBack(list('v12.1.0', 'v12.0.1', 'v11.0.0'), from)).toBe(false);
     expect(reachesBack(list('v12.1.0', 'v10.4.9', 'v12.0.0', 'v11.6.0', 'v11.0.0'), from)).toBe(true);
+    expect(reachesBack(list('v3.6.0', 'v2.11.2', 'v2.11.1', 'v2.11.0', 'v3.0.0'), step('2.11.0', '2.11.2'))).toBe(true);
     expect(reachesBack(list('2026.1.2', '2026.1.1', '2025.12.4'), step('2025.12.4', '2026.1.2'))).toBe(true);
   });
 

@@ -81,10 +81,11 @@ export function reachesBack(releases: readonly Pick<Release, 'tag' | 'isPrerelea
     const read = readTag(tag);
     return read === undefined || read.line !== to.line ? [] : [read];
   });
-  const older = listed.slice(listed.findLastIndex((read) => compare(read, from) > 0) + 1);
+  const isBetween = (read: ReadTag) => compare(read, from) > 0 && compare(read, to) <= 0;
+  const older = listed.slice(listed.findLastIndex(isBetween) + 1).filter((read) => compare(read, from) <= 0);
   if (older.length >= manyOlder) return true;
   const [main] = from.numbers;
-  const between = listed.filter((read) => compare(read, from) > 0 && compare(read, to) <= 0);
+  const between = listed.filter(isBetween);
   const newMains = new Set(between.map(({ numbers }) => numbers[0]).filter((number) => number !== main));
   const isFirst = ({ numbers }: ReadTag) => numbers.slice(1).every((number) => number === 0);
   return (
