@@ -150,6 +150,25 @@ describe('breaking changes', () => {
     ['# Docker image\n\n## Breaking changes\n\n- The user is 1000 now'],
     ['## Dependencies\n\n### Breaking changes\n\n- PostgreSQL 16 is needed'],
     ['<details><summary>Breaking changes (depends on your setup)</summary>\n\n- The port moves\n\n</details>'],
+    ['### [Breaking changes](https://docs.example/b)\n\n## Features\n\n- One'],
+    ['**[Breaking changes](https://docs.example/b)**\n\n## Features\n\n- One'],
+    ['- [Breaking changes](https://docs.example/b)\n- One'],
+    ['See the [list of breaking changes](https://docs.example/b).'],
+    ['Please read the breaking changes before the update.'],
+    ['Breaking changes ahead!'],
+    ['One breaking change: the port moves'],
+    ['- core: breaking change: the port moves'],
+    ['- API: BREAKING: the port moves'],
+    ['- ⚠️ BREAKING ⚠️ the port moves'],
+    ['- BREAKING the port moves'],
+    ['* 💥 the port moves'],
+    ['- The port moves, which is a breaking change.'],
+    ['This release breaks backwards compatibility.'],
+    ['This version is incompatible with databases of 1.x.'],
+    ['A breaking change was made to the API.'],
+    ['### Breaking updates\n\n- The port moves'],
+    ['### What is breaking?\n\n- The port moves'],
+    ['<p><b>Breaking changes</b></p>\n<ul>\n<li>The port moves</li>\n</ul>'],
   ])('are found wherever their mark stands: %j', (text) => {
     expect(read(text).breaking.length).toBeGreaterThan(0);
   });
@@ -167,6 +186,12 @@ describe('breaking changes', () => {
     ['- The port moves (non-breaking)'],
     ['- The port moves (not a breaking change)'],
     ['## Dependencies\n\n### Non-breaking\n\n- One'],
+    ['### [No breaking changes](https://docs.example/b)\n\n- One'],
+    ['- ci: check breaking changes with a tool'],
+    ['- docs: breaking changes: a list of them'],
+    ['- BREAKING NEWS: there is a newspaper'],
+    ['The fix of a bug that is not breaking: read on'],
+    ['- Fix: BREAKING in capitals is read'],
   ])('are not found where the notes say that there are none: %j', (text) => {
     expect(read(text).breaking).toEqual([]);
   });
@@ -389,6 +414,7 @@ describe('readMarkdown()', () => {
     ['alerts', long('> **Warning**\n\n')],
     ['hashes', long('abcdef0')],
     ['items with a heading', long('- Breaking\n  - a\n')],
+    ['words before a mark', long('a b/c. ')],
     ['denials that go on', long('this release has not, and it ')],
   ];
 

@@ -44,7 +44,9 @@ function inMarkdown(text: string): string {
       (_, level: string, inner: string) => `\n${'#'.repeat(Number(level))} ${inner}\n`,
     )
     .replaceAll(/<summary>\s*(\S.{0,300}?)\s*<\/summary>/gi, (_, inner: string) => `\n\n${bold(inner)}\n\n`)
-    .replaceAll(/^[ \t]*<(b|strong)>(.{1,300}?)<\/\1>/gim, (_, _tag, inner: string) => bold(inner))
+    .replaceAll(/^[ \t]*(?:<p\b[^<>\n]{0,200}>)?<(b|strong)>(.{1,300}?)<\/\1>/gim, (_, _tag, inner: string) =>
+      bold(inner),
+    )
     .replaceAll(/<li\b[^<>\n]{0,200}>/gi, '\n- ');
 }
 
