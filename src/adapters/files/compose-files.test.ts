@@ -170,6 +170,12 @@ describe('the state of a container', () => {
     expect(await compare()).toMatchObject({ state: 'refused', reason });
   });
 
+  test('is refused with the reason where the file is no UTF-8', async () => {
+    writeFileSync(join(folder, 'compose.yaml'), Buffer.from(`# caf\xe9\n${ofWeb('nginx:1.27')}`, 'latin1'));
+    const state = await compare();
+    expect(state && composeNote(state)).toContain('it cannot be read, is no UTF-8, or is larger than 256 KiB');
+  });
+
   test('is refused where versions of compose disagree about a variable of two env files', async () => {
     write({ 'compose.yaml': ofWeb('${WHOLE}'), 'one.env': 'TAG=1.26\n', 'two.env': 'TAG=1.27\nWHOLE=nginx:$TAG\n' });
     const envFiles = ['one.env', 'two.env'];

@@ -277,6 +277,13 @@ describe('createForges()', () => {
     expect(forge.lines().at(-1)).toBe('api.github.com /repos/acme/web/releases?per_page=8&page=1');
   });
 
+  test('keeps the newer releases if an older page is too large', async () => {
+    const big = 'x'.repeat(100_000);
+    const releases = Array.from({ length: 60 }, (_, at) => ({ tag: `v1.${60 - at}.0`, body: at < 30 ? '* One' : big }));
+    const { ask } = await forgesWith({ 'github.com/acme/web': { releases } });
+    expect(await ask(web, step('1.10.0', '1.60.0'))).toMatchObject({ steps: [{ more: 10, lacksOlder: true }] });
+  });
+
   test.each([
     ['retry-after', { status: 429, headers: { 'retry-after': '120' } }, 120_000],
     [

@@ -95,12 +95,15 @@ export function createForges(options: ForgeOptions): Forges {
       const asking = { headers };
       const answer = await ask(repository, pageAddress(repository, 'releases', page, size), asking, signal).catch(
         (error: unknown) => {
+          if (!isTooLarge(error)) throw error;
+          if (page > 1) return undefined;
           // A page that is too large is asked for again with fewer releases.
-          if (page > 1 || !isTooLarge(error)) throw error;
           size = Math.ceil(size / 4);
           return ask(repository, pageAddress(repository, 'releases', page, size), {}, signal);
         },
       );
+      // The newer releases are better than none.
+      if (answer === undefined) break;
       if (answer.status === 304 && page === 1) return 'unchanged';
       if (answer.status === 404) return 'missing';
       const listed = listIn(answer, tokens.has(repository.host), repository.host);

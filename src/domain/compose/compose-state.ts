@@ -114,7 +114,7 @@ const refusals: Readonly<Record<ComposeRefusal, string>> = {
   'not-literal': 'the tag is not written out there',
   shared: 'the same text decides other services',
   'outside-roots': 'it is outside of --compose-roots',
-  unreadable: 'it cannot be read',
+  unreadable: 'it cannot be read, is no UTF-8, or is larger than 256 KiB',
   foreign: 'the container does not show that it is of this file',
   'other-value': 'it has another image',
   changed: 'someone changed it meanwhile',
