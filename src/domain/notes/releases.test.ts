@@ -97,6 +97,13 @@ describe('releasesBetween()', () => {
     ]);
   });
 
+  test('takes 2.9.0 for 2.9 where nothing is called so', () => {
+    expect(tagsOf(list('v2.9.1', 'v2.9.0', 'v2.8.5'), step('2.8', '2.9'))).toEqual(['v2.9.0', 'v2.8.5']);
+    expect(tagsOf(list('v3.0', 'v2.4'), step('2.4.0', '3.0.0'))).toEqual(['v3.0']);
+    expect(tagsOf(list('v2.9.1', 'v2.9.0-rc.1'), step('2.8', '2.9'))).toBeUndefined();
+    expect(tagsOf(list('v2.9.0', 'v2.9'), step(undefined, '2.9'))).toEqual(['v2.9']);
+  });
+
   test('needs an older page while only a correction of an old version is listed', () => {
     const from = step('11.0.0', '12.1.0');
     expect(reachesBack(list('v12.1.0', 'v10.4.9', 'v12.0.1'), from)).toBe(false);

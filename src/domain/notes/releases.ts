@@ -179,11 +179,14 @@ function findTarget<Each extends Pick<Release, 'tag' | 'isPrerelease'>>(
   }
   const wanted = tagForm === undefined ? readVersion(to) : undefined;
   if (wanted === undefined) return undefined;
-  const same = releases.flatMap((release) => {
-    const read = readTag(release.tag);
-    const isSame = read !== undefined && keyOf(read) === keyOf(wanted);
-    return isSame ? [{ release, read }] : [];
-  });
+  const ofKey = (keyIn: (read: ReadTag) => string) =>
+    releases.flatMap((release) => {
+      const read = readTag(release.tag);
+      const isSame = read !== undefined && keyIn(read) === keyIn(wanted);
+      return isSame ? [{ release, read }] : [];
+    });
+  const exact = ofKey(keyOf);
+  const same = exact.length > 0 ? exact : ofKey(shortKeyOf);
   const lines = new Set(same.map(({ read }) => read.line));
   const preferred = ['', ...names.map((name) => name.toLowerCase())];
   const line = preferred.find((word) => lines.has(word)) ?? (lines.size === 1 ? [...lines][0] : undefined);
@@ -243,6 +246,12 @@ function compare(one: ReadTag, other: ReadTag): number {
   return compareNumbers(padded(one.numbers), padded(other.numbers)) || (compareStages(one.stage, other.stage) ?? 0);
 }
 
-function keyOf({ numbers, stage }: ReadTag): string {
+/** `2.9` and `2.9.0` are the same. */
+function shortKeyOf({ numbers, stage }: ReadTag): string {
+  const last = numbers.findLastIndex((number) => number !== 0);
+  return keyOf({ numbers: numbers.slice(0, Math.max(1, last + 1)), stage });
+}
+
+function keyOf({ numbers, stage }: Pick<ReadTag, 'numbers' | 'stage'>): string {
   return `${numbers.join('.')}${JSON.stringify(stage ?? '')}`;
 }
