@@ -142,6 +142,7 @@ describe('the state of a container', () => {
     const state = await compare({ next: '1.28' });
     expect(state).toMatchObject({ state: 'refused', reason: 'shared', detail });
     expect(state && composeNote(state)).toContain(`the same text decides more than images there (${detail});`);
+    expect(state && composeNote(state)).toContain('; write the tag 1.28 to the image alone,');
   });
 
   test('does not depend on texts that no service uses', async () => {

@@ -79,7 +79,7 @@ export function composeNote(compose: ComposeState): string | undefined {
     case 'refused':
       return compose.to === undefined
         ? `The compose file cannot be compared: ${because(compose)}`
-        : `${place} is not written: ${because(compose)}; write the tag ${to} there, or a change of its service there goes back`;
+        : `${place} is not written: ${because(compose)}; write the tag ${to} ${decidesMore(compose) ? 'to the image alone' : 'there'}, or a change of its service there goes back`;
   }
 }
 
@@ -87,9 +87,14 @@ function more({ detail }: ComposeState): string {
   return detail === undefined ? '' : `, ${printable(detail, maxPath)}`;
 }
 
-function because({ reason, detail, services }: ComposeState): string {
-  const isOfMore = reason === 'shared' && services === undefined;
-  const refusal = reason && (isOfMore ? 'the same text decides more than images there' : refusals[reason]);
+/** To change the text would also change the path of a volume, for example. */
+function decidesMore({ reason, services }: ComposeState): boolean {
+  return reason === 'shared' && services === undefined;
+}
+
+function because(compose: ComposeState): string {
+  const { reason, detail, services } = compose;
+  const refusal = reason && (decidesMore(compose) ? 'the same text decides more than images there' : refusals[reason]);
   const why = refusal === undefined ? 'of an error' : `${refusal}${nameList(services)}`;
   return detail === undefined ? why : `${why} (${printable(detail, maxShown)})`;
 }
