@@ -132,6 +132,14 @@ test('tagOfVersion() finds the tag of a version', () => {
   expect(tagOfVersion(['nightly'], '1.2.3', { names: ['web'] })).toBeUndefined();
 });
 
+test('changelogReleases() takes no comment in a block of code for a section', () => {
+  const text =
+    '## 2.0.0\n\n```sh\n# from 1.9.0 to 2.0.0\nweb migrate\n```\n\n* Breaking: the port moves\n\n~~~~\n```\n# 1.8.0\n~~~~\n* New\n\n## 1.9.0\n* Old\n';
+  const found = changelogReleases(text, step('1.9.0', '2.0.0'), '');
+  expect(found?.map(({ tag }) => tag)).toEqual(['2.0.0']);
+  expect(found?.[0]?.text).toMatch(/Breaking: the port moves[\s\S]*New\n$/);
+});
+
 test('changelogReleases() reads the sections of the versions between', () => {
   const text =
     '# Changelog\n\n## [Unreleased]\n\n* later\n\n## [2.1.0] - 2026-11-19\n\n* Faster\n\n### Fixed\n\n* A fault of 1.2.3\n\n## v2.0.0 (2026-11-02)\n* New\n\n1.9.0\n-----\n* Old\n';

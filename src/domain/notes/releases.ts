@@ -116,8 +116,13 @@ export function tagOfVersion(
 export function changelogReleases(text: string, step: Step, page: string): readonly Release[] | undefined {
   const lines = text.slice(0, maxChangelogText).split(/\r?\n/);
   const sections: { version: string; level: number; lines: string[]; publishedAtMs: number | undefined }[] = [];
+  let fence = '';
   for (const [at, line] of lines.entries()) {
-    const heading = headingAt(line, lines[at + 1]);
+    const [, mark = ''] = /^ {0,3}(`{3,}|~{3,})/.exec(line) ?? [];
+    const isInCode = fence !== '';
+    // A longer mark of the same kind ends it too.
+    if (mark !== '' && (!isInCode || mark.startsWith(fence))) fence = isInCode ? '' : mark;
+    const heading = isInCode ? undefined : headingAt(line, lines[at + 1]);
     const version = heading && versionInHeading.exec(heading.text)?.[1];
     const open = sections.at(-1);
     if (heading !== undefined && version !== undefined && heading.level <= (open?.level ?? 3)) {
