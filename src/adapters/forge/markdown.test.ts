@@ -317,6 +317,19 @@ describe('readRelease()', () => {
     expect(blocks.map(({ kind }) => kind)).toEqual(['heading', 'list']);
   });
 
+  test('drops a folded list of dependencies with all that is folded in it, also within another one', () => {
+    const folded = (title: string, text: string) => `<details><summary>${title}</summary>\n\n${text}\n\n</details>`;
+    const upstream = folded('left-pad 3', '## Breaking changes\n\n- It pads to the right');
+    for (const text of [
+      folded('Dependency updates', `${upstream}\n\n## Breaking changes of another`),
+      folded('All changes', `* One\n\n${folded('Dependencies', `${upstream}\n\n* BREAKING: two`)}`),
+    ])
+      expect(read(`* Faster search\n\n${text}`)).toMatchObject({ breaking: [], isEmpty: false });
+    expect(read(`* One\n\n${folded('Dependencies', upstream)}\n\n* BREAKING: the port moves`).breaking).toEqual([
+      { text: 'the port moves', rule: 'mark' },
+    ]);
+  });
+
   test('begins with what breaks, then highlights, new things, security, changes and fixes', () => {
     const { points } = read(
       '## Fixed\n- f\n## Security\n- s\n## Added\n- a\n## Highlights\n- h\n## Breaking changes\n- b\n',
@@ -394,6 +407,11 @@ describe('readMarkdown()', () => {
     ['tags', long('<a ')],
     ['comments', long('<!-- ')],
     ['folded', long('<details>')],
+    [
+      'folded dependencies',
+      `${long('<details><summary>Dependencies</summary>').slice(0, 40_000)}${long('</details>')}`,
+    ],
+    ['folded parts in one another', `${long('<details>').slice(0, 30_000)}${long('</details>')}`],
     ['entities', long('&#0;&#x202e;')],
     ['backslashes', long('\\')],
     ['tables', `${'|a'.repeat(2000)}|\n${'|-'.repeat(2000)}|\n${`${'|b'.repeat(2000)}|\n`.repeat(15)}`],

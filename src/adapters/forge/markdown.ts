@@ -60,12 +60,26 @@ function cutOut(text: string, begin: string, end: string, isCut: (part: string) 
   let at = 0;
   for (;;) {
     const from = text.indexOf(begin, at);
-    const until = from < 0 ? -1 : text.indexOf(end, from);
-    if (until < 0) return kept + text.slice(at);
-    const behind = until + end.length;
-    kept += text.slice(at, isCut(text.slice(from, from + 400)) ? from : behind);
+    const isWanted = from >= 0 && isCut(text.slice(from, from + 400));
+    const behind = isWanted ? behindEnd(text, from, begin, end) : from + begin.length;
+    if (from < 0 || behind < 0) return kept + text.slice(at);
+    kept += text.slice(at, isWanted ? from : behind);
     at = behind;
   }
+}
+
+/** Folded parts may be in one another, comments may not. Below 0: there is no end. */
+function behindEnd(text: string, from: number, begin: string, end: string): number {
+  let open = 0;
+  let at = from;
+  do {
+    const until = text.indexOf(end, at);
+    if (until < 0) return -1;
+    open += begin === '<details' ? text.slice(at, until).split(begin).length - 1 : Number(open === 0);
+    open -= 1;
+    at = until + end.length;
+  } while (open > 0);
+  return at;
 }
 
 /** The blocks from a token on, up to the end of their parent, and the place behind it. */
