@@ -148,7 +148,7 @@ export function createForges(options: ForgeOptions): Forges {
     for (const step of question.steps) {
       const found = releasesBetween(listed.releases, step);
       if (found !== undefined) {
-        const lacksOlder = !listed.isWhole && !reachesBack(listed.releases, step);
+        const lacksOlder = found.lacksOlder || (!listed.isWhole && !reachesBack(listed.releases, step));
         steps.push({ ...(await foundIn(found)), ...(lacksOlder && { lacksOlder }) });
         continue;
       }

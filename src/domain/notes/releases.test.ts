@@ -97,6 +97,16 @@ describe('releasesBetween()', () => {
     ]);
   });
 
+  test('says that others may be between where the tag of the newer version cannot be compared', () => {
+    const form = { tagForm: 'app-php{version}' };
+    const releases = list('app-php2.0.0', 'app-php1.9.9');
+    expect(releasesBetween(releases, step('1.9.0', '2.0.0', form))).toMatchObject({
+      releases: [{ tag: 'app-php2.0.0' }],
+      lacksOlder: true,
+    });
+    expect(releasesBetween(releases, step(undefined, '2.0.0', form))).not.toHaveProperty('lacksOlder');
+  });
+
   test('takes 2.9.0 for 2.9 where nothing is called so', () => {
     expect(tagsOf(list('v2.9.1', 'v2.9.0', 'v2.8.5'), step('2.8', '2.9'))).toEqual(['v2.9.0', 'v2.8.5']);
     expect(tagsOf(list('v3.0', 'v2.4'), step('2.4.0', '3.0.0'))).toEqual(['v3.0']);

@@ -35,17 +35,20 @@ export type Step = {
 
 /**
  * The releases behind `from` up to `to`, the newest first, and those that are `more` than `maxReleases`. Undefined: the
- * list has no release of `to`. Tags of other programs in the same repository and other ways of counting do not belong to
- * it; pre-releases only if `to` is one.
+ * list has no release of `to`. `lacksOlder`: its tag cannot be compared with others. Tags of other programs in the same
+ * repository and other ways of counting do not belong to it; pre-releases only if `to` is one.
  */
 export function releasesBetween<Each extends Pick<Release, 'tag' | 'isPrerelease'>>(
   releases: readonly Each[],
   step: Step,
-): { readonly releases: readonly Each[]; readonly more: number; readonly rest: readonly Each[] } | undefined {
+): Between<Each> | undefined {
   const target = findTarget(releases, step);
   if (target === undefined) return undefined;
   const { read: to } = target;
-  if (to === undefined) return { releases: [target.release], more: 0, rest: [] };
+  if (to === undefined) {
+    const lacksOlder = step.from !== undefined && { lacksOlder: true as const };
+    return { releases: [target.release], more: 0, rest: [], ...lacksOlder };
+  }
   const from = step.from === undefined ? undefined : readVersion(step.from);
   const allowsEarly = to.isEarly || target.release.isPrerelease;
   const found = new Map<string, { readonly release: Each; readonly read: ReadTag }>([
@@ -64,6 +67,13 @@ export function releasesBetween<Each extends Pick<Release, 'tag' | 'isPrerelease
   const rest = ordered.slice(maxReleases);
   return { releases: ordered.slice(0, maxReleases), more: rest.length, rest };
 }
+
+type Between<Each> = {
+  readonly releases: readonly Each[];
+  readonly more: number;
+  readonly rest: readonly Each[];
+  readonly lacksOlder?: true;
+};
 
 const maxReleases = 20;
 
