@@ -117,6 +117,44 @@ describe('the state of a container', () => {
   });
 
   test.each([
+    ['the path of a volume', ofWeb('nginx:${T}', '    volumes:\n      - ./data/${T}:/data\n'), 'volumes of web'],
+    [
+      'the path of a volume through another variable',
+      ofWeb('nginx:$T', '    volumes: ["$DATA:/data"]\n'),
+      'volumes of web',
+    ],
+    ['the name of a volume', ofWeb('nginx:$T', 'volumes:\n  data:\n    name: data-$T\n'), 'volumes'],
+    ['the name of the project', ofWeb('nginx:$T', 'name: shop-${T}\n'), 'name'],
+    [
+      'a variable of another service',
+      ofWeb('nginx:$T', '  db:\n    image: b:1\n    environment: {A: "v$T"}\n'),
+      'environment of db',
+    ],
+    ['an alias that is no image', `x: &i nginx:1.27\n${ofWeb('*i', '    labels: {is: *i}\n')}`, 'labels of web'],
+    [
+      'a service that is extended',
+      'services:\n  web:\n    extends: {file: base.yaml, service: base}\n    image: nginx:$T\n',
+      'volumes of base',
+    ],
+  ])('is refused where the same text decides %s', async (_, text, detail) => {
+    const base = 'services:\n  base:\n    volumes: ["./$T:/data"]\n';
+    write({ 'compose.yaml': text, '.env': 'T=1.27\nDATA=./data-$T\n', 'base.yaml': base });
+    const state = await compare({ next: '1.28' });
+    expect(state).toMatchObject({ state: 'refused', reason: 'shared', detail });
+    expect(state && composeNote(state)).toContain(`the same text decides more than images there (${detail});`);
+    expect(state && composeNote(state)).toContain('; write the tag 1.28 to the image alone,');
+  });
+
+  test('does not depend on texts that no service uses', async () => {
+    const unused = 'x-a: &a ${T}\nx-b:\n  - $T\n';
+    write({
+      'compose.yaml': `${unused}${ofWeb('nginx:$T', '    x-c: $T\n    volumes: ["./data:/data", "$DATA:/b"]\n')}`,
+    });
+    write({ '.env': 'T=1.27\nDATA=./data\n' });
+    expect(await compare({ next: '1.28' })).toMatchObject({ state: 'would-write', line: 1 });
+  });
+
+  test.each([
     ['is not there', {}, 'missing'],
     ['is no YAML', { 'compose.yaml': 'a: [' }, 'not-compose'],
     ['has a key twice', { 'compose.yaml': `${ofWeb('nginx:1.27')}services: {}\n` }, 'not-compose'],
@@ -131,6 +169,12 @@ describe('the state of a container', () => {
   ])('is refused where the file %s', async (_, files, reason) => {
     write(files);
     expect(await compare()).toMatchObject({ state: 'refused', reason });
+  });
+
+  test('is refused with the reason where the file is no UTF-8', async () => {
+    writeFileSync(join(folder, 'compose.yaml'), Buffer.from(`# caf\xe9\n${ofWeb('nginx:1.27')}`, 'latin1'));
+    const state = await compare();
+    expect(state && composeNote(state)).toContain('it cannot be read, is no UTF-8, or is larger than 256 KiB');
   });
 
   test('is refused where versions of compose disagree about a variable of two env files', async () => {

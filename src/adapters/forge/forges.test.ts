@@ -122,6 +122,42 @@ describe('createForges()', () => {
     expect(forge.lines()).toHaveLength(7);
   });
 
+  test('says that older releases may be missing where four pages do not reach the running version', async () => {
+    const releases = [
+      { tag: 'v3.1.0', body: '* One' },
+      ...Array.from({ length: 200 }, (_, at) => ({ tag: `cli/v1.${200 - at}.0`, body: '* Other' })),
+      { tag: 'v3.0.0', body: '## Breaking changes\n\n* The port moves' },
+    ];
+    const { ask } = await forgesWith({ 'github.com/acme/web': { releases } });
+    expect(await ask(web, step('2.9.0', '3.1.0'))).toMatchObject({ steps: [{ more: 0, lacksOlder: true }] });
+    const few = await forgesWith({ 'github.com/acme/web': { releases: releases.slice(150) } });
+    expect(await few.ask(web, step('2.9.0', '3.0.0'))).toMatchObject({ steps: [{ kind: 'found', more: 0 }] });
+    expect(await few.ask(web, step('2.9.0', '3.0.0'))).not.toMatchObject({ steps: [{ lacksOlder: true }] });
+  });
+
+  test('keeps those with breaking changes of more than twenty releases', async () => {
+    const bodies = Array.from({ length: 25 }, (_, at) => (at === 23 ? '* feat!: the port moves' : '* One'));
+    const releases = bodies.map((body, at) => ({ tag: `v1.${25 - at}.0`, body }));
+    const { ask } = await forgesWith({
+      'github.com/acme/web': { releases },
+      'codeberg.org/acme/web': {
+        tags: ['v1.25.0'],
+        changelog: releases.map(({ tag, body }) => `## ${tag}\n\n${body}\n`).join('\n'),
+      },
+    });
+    for (const repository of [web, { forge: 'gitea', host: 'codeberg.org', path: 'acme/web' } as const]) {
+      const answer = await ask(repository, step('1.0.0', '1.25.0'));
+      expect(answer).toMatchObject({ steps: [{ more: 4, releases: { length: 21 } }] });
+      expect(tagsIn(answer)[0]?.at(-1)).toMatch(/^v?1\.2\.0$/);
+    }
+  });
+
+  test('says which texts it has read in part', async () => {
+    const body = `${'* One more line\n'.repeat(5000)}\n## Breaking changes\n\n* The port moves\n`;
+    const { ask } = await forgesWith({ 'github.com/acme/web': { releases: [{ tag: 'v2.1.0', body }] } });
+    expect(await ask(web, step('2.0.0', '2.1.0'))).toMatchObject({ steps: [{ releases: [{ isCut: true }] }] });
+  });
+
   test('leaves out drafts, and what is no release', async () => {
     const { forge, ask } = await forgesWith({
       'github.com/acme/web': { releases: [{ tag: 'v2.1.0', draft: true }, ...(twoReleases.releases ?? []).slice(1)] },
@@ -151,6 +187,15 @@ describe('createForges()', () => {
       releases: [{ tag: 'v2.1.0', body: '* Edited' }, ...(twoReleases.releases ?? []).slice(1)],
     });
     expect(await forges.read({ repository: web, steps, etag })).toMatchObject({ kind: 'read' });
+  });
+
+  test('finds a changelog that came after the first look, although the list of releases is unchanged', async () => {
+    const { forge, forges, ask } = await forgesWith({ 'github.com/acme/web': { tags: ['v1.9.0'] } });
+    const steps = [step('1.9.0', '2.1.0')];
+    const first = await ask(web, ...steps);
+    const etag = first.kind === 'read' ? first.etag : undefined;
+    forge.repositories.set('github.com/acme/web', { tags: ['v2.1.0', 'v1.9.0'], changelog: '## 2.1.0\n* Faster' });
+    expect(tagsIn(await forges.read({ repository: web, steps, etag }))).toEqual([['2.1.0']]);
   });
 
   const faults: readonly (readonly [string, () => Reply, string])[] = [
@@ -230,6 +275,13 @@ describe('createForges()', () => {
     const { forge, ask } = await forgesWith({ 'github.com/acme/web': { releases } });
     expect(tagsIn(await ask(web, step('1.29.0', '1.30.0')))).toEqual([['v1.30.0']]);
     expect(forge.lines().at(-1)).toBe('api.github.com /repos/acme/web/releases?per_page=8&page=1');
+  });
+
+  test('keeps the newer releases if an older page is too large', async () => {
+    const big = 'x'.repeat(100_000);
+    const releases = Array.from({ length: 60 }, (_, at) => ({ tag: `v1.${60 - at}.0`, body: at < 30 ? '* One' : big }));
+    const { ask } = await forgesWith({ 'github.com/acme/web': { releases } });
+    expect(await ask(web, step('1.10.0', '1.60.0'))).toMatchObject({ steps: [{ more: 10, lacksOlder: true }] });
   });
 
   test.each([

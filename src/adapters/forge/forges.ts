@@ -2,13 +2,14 @@ import { addressOf, type ForgeKind, type Repository } from '../../domain/image/i
 import type { Forges, NotesAnswer, NotesQuestion, StepAnswer } from '../../domain/notes/notes.ts';
 import {
   changelogReleases,
-  maxReleaseText,
+  cutText,
   reachesBack,
   type Release,
   releasesBetween,
   type Step,
   tagOfVersion,
 } from '../../domain/notes/releases.ts';
+import { readRelease as readNotes } from '../../domain/notes/read-release.ts';
 import type { Clock, Log } from '../../domain/outside/outside.ts';
 import { formatDuration, printTime } from '../../domain/text/duration.ts';
 import { arrayOf, isJsonObject, type JsonObject, parseJson, stringOf } from '../../domain/text/json.ts';
@@ -84,8 +85,9 @@ export function createForges(options: ForgeOptions): Forges {
     repository: Repository,
     { steps, etag }: NotesQuestion,
     signal: AbortSignal | undefined,
-  ): Promise<{ readonly releases: readonly Release[]; readonly etag: string | undefined } | 'unchanged' | 'missing'> {
+  ): Promise<Listed | 'unchanged' | 'missing'> {
     const releases: Release[] = [];
+    let isWhole = false;
     let first: string | undefined;
     let size = pageSize[repository.forge];
     for (let page = 1; page <= maxPages; page += 1) {
@@ -93,21 +95,25 @@ export function createForges(options: ForgeOptions): Forges {
       const asking = { headers };
       const answer = await ask(repository, pageAddress(repository, 'releases', page, size), asking, signal).catch(
         (error: unknown) => {
+          if (!isTooLarge(error)) throw error;
+          if (page > 1) return undefined;
           // A page that is too large is asked for again with fewer releases.
-          if (page > 1 || !isTooLarge(error)) throw error;
           size = Math.ceil(size / 4);
           return ask(repository, pageAddress(repository, 'releases', page, size), {}, signal);
         },
       );
+      // The newer releases are better than none.
+      if (answer === undefined) break;
       if (answer.status === 304 && page === 1) return 'unchanged';
       if (answer.status === 404) return 'missing';
       const listed = listIn(answer, tokens.has(repository.host), repository.host);
       first ??= page === 1 ? textHeader(answer, 'etag') : undefined;
       releases.push(...listed.flatMap((one) => readRelease(one, repository) ?? []));
       const isEnough = steps.every((step) => reachesBack(releases, step));
-      if (listed.length < size || isEnough) break;
+      isWhole = listed.length < size;
+      if (isWhole || isEnough) break;
     }
-    return { releases, etag: first };
+    return { releases, isWhole, etag: first };
   }
 
   async function fromChangelog(
@@ -115,18 +121,16 @@ export function createForges(options: ForgeOptions): Forges {
     step: Step,
     tags: () => Promise<readonly string[]>,
     signal: AbortSignal | undefined,
-  ): Promise<readonly Release[] | undefined> {
+  ): Promise<Between | undefined> {
     const tag = tagOfVersion(await tags(), step.to, step);
     if (tag === undefined) return undefined;
     const { url, isApi } = changelogAddress(repository, tag);
     const accept = isApi && repository.forge === 'github' ? { accept: 'application/vnd.github.raw+json' } : {};
     const answer = await ask(repository, url, { isApi, headers: accept }, signal);
     if (answer.status !== 200 || !isText(answer)) return undefined;
-    return changelogReleases(
-      answer.body.toString(),
-      step,
-      `${addressOf(repository)}/${treePath[repository.forge]}${encodeURIComponent(tag)}`,
-    );
+    const page = `${addressOf(repository)}/${treePath[repository.forge]}${encodeURIComponent(tag)}`;
+    const { tagForm: _, ...plain } = step;
+    return releasesBetween(changelogReleases(answer.body.toString(), step, page) ?? [], plain);
   }
 
   async function read(question: NotesQuestion, signal: AbortSignal | undefined): Promise<NotesAnswer> {
@@ -142,18 +146,22 @@ export function createForges(options: ForgeOptions): Forges {
       ));
     const steps: StepAnswer[] = [];
     for (const step of question.steps) {
-      const listedOnes = releasesBetween(listed.releases, step);
-      const found = listedOnes ?? {
-        releases: await fromChangelog(repository, step, tagsOnce, signal),
-        more: 0,
-      };
+      const found = releasesBetween(listed.releases, step);
+      if (found !== undefined) {
+        const lacksOlder = found.lacksOlder || (!listed.isWhole && !reachesBack(listed.releases, step));
+        steps.push({ ...(await foundIn(found)), ...(lacksOlder && { lacksOlder }) });
+        continue;
+      }
+      const written = await fromChangelog(repository, step, tagsOnce, signal);
       steps.push(
-        found.releases === undefined
+        written === undefined
           ? { kind: 'none', url: comparison(repository, step, await tagsOnce()) }
-          : { kind: 'found', releases: await treesOf(found.releases), more: found.more },
+          : await foundIn(written),
       );
     }
-    return { kind: 'read', etag: listed.etag, steps };
+    // A tag or a changelog may come without a change of the list of releases.
+    const etag = steps.some(({ kind }) => kind === 'none') ? undefined : listed.etag;
+    return { kind: 'read', etag, steps };
   }
 
   return {
@@ -170,6 +178,23 @@ export function createForges(options: ForgeOptions): Forges {
     },
     close: agents.close,
   };
+}
+
+/** `isWhole`: there are no older releases. */
+type Listed = {
+  readonly releases: readonly Release[];
+  readonly isWhole: boolean;
+  readonly etag: string | undefined;
+};
+
+type Between = Pick<NonNullable<ReturnType<typeof releasesBetween<Release>>>, 'releases' | 'rest'>;
+
+/** Of releases that are too many to show, those that speak of breaking changes are kept too. */
+async function foundIn({ releases, rest }: Between): Promise<Extract<StepAnswer, { readonly kind: 'found' }>> {
+  const shown = await treesOf(releases);
+  const older = await treesOf(rest);
+  const breaking = older.filter(({ title, blocks }) => readNotes(title, blocks).breaking.length > 0);
+  return { kind: 'found', releases: [...shown, ...breaking], more: older.length - breaking.length };
 }
 
 type Asking = {
@@ -281,7 +306,7 @@ function readRelease(value: JsonObject, repository: Repository): Release | undef
   return {
     tag,
     title: (stringOf(name) ?? '').replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '').slice(0, 200),
-    text: text.slice(0, maxReleaseText),
+    ...cutText(text),
     publishedAtMs: Number.isNaN(time) ? undefined : time,
     isPrerelease: prerelease === true,
     url: `${addressOf(repository)}/${releasePath[repository.forge]}${encodeURIComponent(tag)}`,
@@ -293,9 +318,10 @@ async function treesOf(releases: readonly Release[]) {
   const { readMarkdown } = await import('./markdown.ts');
   const trees = [];
   let room = maxText;
-  for (const { text, ...release } of releases) {
-    trees.push({ ...release, blocks: readMarkdown(text.slice(0, room)) });
-    room = Math.max(0, room - text.length);
+  for (const { text: whole, ...release } of releases) {
+    const { text, ...cut } = cutText(whole, room);
+    trees.push({ ...release, ...cut, blocks: readMarkdown(text) });
+    room -= text.length;
     await new Promise((resolve) => setImmediate(resolve));
   }
   return trees;

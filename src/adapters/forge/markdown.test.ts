@@ -120,6 +120,83 @@ describe('breaking changes', () => {
   });
 
   test.each([
+    ['No new features, but this release contains several breaking changes.'],
+    ['This release does not add features but has breaking changes.'],
+    ['Not only bug fixes: this release includes breaking changes.'],
+    ['This release fixes many bugs but contains breaking changes.'],
+    ['Fixes several bugs and introduces breaking changes.'],
+    ['You may need to migrate: this release has several breaking changes.'],
+    ['> [!CAUTION]\n> Do not upgrade before reading this: the format of the config is incompatible.'],
+  ])('are found behind a word that denies something else: %j', (text) => {
+    expect(read(text).breaking.length).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ['- Breaking changes\n  - The port moves\n- Fixes\n  - One'],
+    ['- **Breaking changes**\n  - The port moves'],
+    ['* API breaking changes:\n  * The port moves'],
+    ['- Core\n  - 💥 Breaking\n    - The port moves'],
+    ['| Kind | Change |\n|---|---|\n| Breaking | The port moves |'],
+  ])('are found under an item that is their heading: %j', (text) => {
+    expect(read(text).breaking).toEqual([{ text: 'The port moves', rule: 'heading' }]);
+  });
+
+  test.each([
+    ['- The port moves (breaking change)'],
+    ['- The port moves (**breaking**).'],
+    ['Warning: breaking change: the port moves'],
+    ['### Non-backward-compatible changes\n\n- The port moves'],
+    ['This release is not backwards compatible with 1.x'],
+    ['# Docker image\n\n## Breaking changes\n\n- The user is 1000 now'],
+    ['## Dependencies\n\n### Breaking changes\n\n- PostgreSQL 16 is needed'],
+    ['<details><summary>Breaking changes (depends on your setup)</summary>\n\n- The port moves\n\n</details>'],
+    ['### [Breaking changes](https://docs.example/b)\n\n## Features\n\n- One'],
+    ['**[Breaking changes](https://docs.example/b)**\n\n## Features\n\n- One'],
+    ['- [Breaking changes](https://docs.example/b)\n- One'],
+    ['See the [list of breaking changes](https://docs.example/b).'],
+    ['Please read the breaking changes before the update.'],
+    ['Breaking changes ahead!'],
+    ['One breaking change: the port moves'],
+    ['- core: breaking change: the port moves'],
+    ['- API: BREAKING: the port moves'],
+    ['- ⚠️ BREAKING ⚠️ the port moves'],
+    ['- BREAKING the port moves'],
+    ['* 💥 the port moves'],
+    ['- The port moves, which is a breaking change.'],
+    ['This release breaks backwards compatibility.'],
+    ['This version is incompatible with databases of 1.x.'],
+    ['A breaking change was made to the API.'],
+    ['### Breaking updates\n\n- The port moves'],
+    ['### What is breaking?\n\n- The port moves'],
+    ['<p><b>Breaking changes</b></p>\n<ul>\n<li>The port moves</li>\n</ul>'],
+  ])('are found wherever their mark stands: %j', (text) => {
+    expect(read(text).breaking.length).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ['- Breaking changes\n  - None\n- Fixes\n  - One'],
+    ['- Breaking changes:\n  - None\n- Fixes\n  - One'],
+    ['- **Breaking changes**\n  - None'],
+    ['## Breaking changes\n\nThere are none.\n\n## Fixes\n\n- One'],
+    ['## Breaking changes\n\nNo changes.\n\n## Fixes\n\n- One'],
+    ['## Breaking changes\n\nNone since 1.2\n\n## Fixes\n\n- One'],
+    ['This release contains zero breaking changes.'],
+    ['This release has neither new features nor breaking changes.'],
+    ['There are no new features, removed options or breaking changes in this release.'],
+    ['- The port moves (non-breaking)'],
+    ['- The port moves (not a breaking change)'],
+    ['## Dependencies\n\n### Non-breaking\n\n- One'],
+    ['### [No breaking changes](https://docs.example/b)\n\n- One'],
+    ['- ci: check breaking changes with a tool'],
+    ['- docs: breaking changes: a list of them'],
+    ['- BREAKING NEWS: there is a newspaper'],
+    ['The fix of a bug that is not breaking: read on'],
+    ['- Fix: BREAKING in capitals is read'],
+  ])('are not found where the notes say that there are none: %j', (text) => {
+    expect(read(text).breaking).toEqual([]);
+  });
+
+  test.each([
     ['- ci: check for breaking changes'],
     ['- Add a linter for breaking changes of the schema'],
     ['- chore: detect breaking changes in CI'],
@@ -240,6 +317,19 @@ describe('readRelease()', () => {
     expect(blocks.map(({ kind }) => kind)).toEqual(['heading', 'list']);
   });
 
+  test('drops a folded list of dependencies with all that is folded in it, also within another one', () => {
+    const folded = (title: string, text: string) => `<details><summary>${title}</summary>\n\n${text}\n\n</details>`;
+    const upstream = folded('left-pad 3', '## Breaking changes\n\n- It pads to the right');
+    for (const text of [
+      folded('Dependency updates', `${upstream}\n\n## Breaking changes of another`),
+      folded('All changes', `* One\n\n${folded('Dependencies', `${upstream}\n\n* BREAKING: two`)}`),
+    ])
+      expect(read(`* Faster search\n\n${text}`)).toMatchObject({ breaking: [], isEmpty: false });
+    expect(read(`* One\n\n${folded('Dependencies', upstream)}\n\n* BREAKING: the port moves`).breaking).toEqual([
+      { text: 'the port moves', rule: 'mark' },
+    ]);
+  });
+
   test('begins with what breaks, then highlights, new things, security, changes and fixes', () => {
     const { points } = read(
       '## Fixed\n- f\n## Security\n- s\n## Added\n- a\n## Highlights\n- h\n## Breaking changes\n- b\n',
@@ -317,6 +407,11 @@ describe('readMarkdown()', () => {
     ['tags', long('<a ')],
     ['comments', long('<!-- ')],
     ['folded', long('<details>')],
+    [
+      'folded dependencies',
+      `${long('<details><summary>Dependencies</summary>').slice(0, 40_000)}${long('</details>')}`,
+    ],
+    ['folded parts in one another', `${long('<details>').slice(0, 30_000)}${long('</details>')}`],
     ['entities', long('&#0;&#x202e;')],
     ['backslashes', long('\\')],
     ['tables', `${'|a'.repeat(2000)}|\n${'|-'.repeat(2000)}|\n${`${'|b'.repeat(2000)}|\n`.repeat(15)}`],
@@ -336,6 +431,9 @@ describe('readMarkdown()', () => {
     ['headings', long('# Breaking changes\n- a\n')],
     ['alerts', long('> **Warning**\n\n')],
     ['hashes', long('abcdef0')],
+    ['items with a heading', long('- Breaking\n  - a\n')],
+    ['words before a mark', long('a b/c. ')],
+    ['denials that go on', long('this release has not, and it ')],
   ];
 
   test.each(hostile)('reads hostile %s in bounded work, and has a tree of allowed nodes', (_, text) => {

@@ -30,7 +30,7 @@ function prepared(text: string): string {
     cutOut(plain, '<!--', '-->', () => true),
     '<details',
     '</details>',
-    (part) => /^<details[^>]{0,100}>\s*<summary>[^<]{0,100}depend/i.test(part),
+    (part) => /^<details[^>]{0,100}>\s*<summary>(?![^<]{0,100}breaking)[^<]{0,100}depend/i.test(part),
   );
   return inMarkdown(kept).slice(0, maxText);
 }
@@ -44,7 +44,9 @@ function inMarkdown(text: string): string {
       (_, level: string, inner: string) => `\n${'#'.repeat(Number(level))} ${inner}\n`,
     )
     .replaceAll(/<summary>\s*(\S.{0,300}?)\s*<\/summary>/gi, (_, inner: string) => `\n\n${bold(inner)}\n\n`)
-    .replaceAll(/^[ \t]*<(b|strong)>(.{1,300}?)<\/\1>/gim, (_, _tag, inner: string) => bold(inner))
+    .replaceAll(/^[ \t]*(?:<p\b[^<>\n]{0,200}>)?<(b|strong)>(.{1,300}?)<\/\1>/gim, (_, _tag, inner: string) =>
+      bold(inner),
+    )
     .replaceAll(/<li\b[^<>\n]{0,200}>/gi, '\n- ');
 }
 
@@ -58,12 +60,26 @@ function cutOut(text: string, begin: string, end: string, isCut: (part: string) 
   let at = 0;
   for (;;) {
     const from = text.indexOf(begin, at);
-    const until = from < 0 ? -1 : text.indexOf(end, from);
-    if (until < 0) return kept + text.slice(at);
-    const behind = until + end.length;
-    kept += text.slice(at, isCut(text.slice(from, from + 400)) ? from : behind);
+    const isWanted = from >= 0 && isCut(text.slice(from, from + 400));
+    const behind = isWanted ? behindEnd(text, from, begin, end) : from + begin.length;
+    if (from < 0 || behind < 0) return kept + text.slice(at);
+    kept += text.slice(at, isWanted ? from : behind);
     at = behind;
   }
+}
+
+/** Folded parts may be in one another, comments may not. Below 0: there is no end. */
+function behindEnd(text: string, from: number, begin: string, end: string): number {
+  let open = 0;
+  let at = from;
+  do {
+    const until = text.indexOf(end, at);
+    if (until < 0) return -1;
+    open += begin === '<details' ? text.slice(at, until).split(begin).length - 1 : Number(open === 0);
+    open -= 1;
+    at = until + end.length;
+  } while (open > 0);
+  return at;
 }
 
 /** The blocks from a token on, up to the end of their parent, and the place behind it. */

@@ -83,6 +83,14 @@ describe('read()', () => {
     if (remedy !== undefined) expect(failure).toMatchObject({ remedy: expect.stringMatching(remedy) });
   });
 
+  test.each(['notes?container=web', 'containers/details'] as const)('names the group that serves %s', async (what) => {
+    const { service } = await serve((_request, response) => {
+      response.writeHead(404).end(ours({ error: 'not found' }));
+    });
+    const remedy = 'Add containers to --http-api-endpoints of the service and start it again';
+    await expect(service.read(what, never)).rejects.toMatchObject({ code: 'not-found', remedy });
+  });
+
   test('of an answer that is cut short, stays away or is no HTTP it says so', async () => {
     const cut = await serve((_request, response) => {
       response.writeHead(200, { 'Content-Length': '100' }).write('{', () => response.destroy());

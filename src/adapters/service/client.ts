@@ -305,8 +305,10 @@ type Refusal = {
 
 /** The error for any answer but a success, with a remedy. */
 function refusal({ base, path, status, said, retryAfterMs }: Refusal): ServiceError {
-  const cannot = `Cannot read ${path.replace(/\?.*$/s, '')} of the service at ${quoted(base)}`;
-  const group = path.split('/')[2] ?? '';
+  const [route = ''] = path.split('?', 1);
+  const cannot = `Cannot read ${route} of the service at ${quoted(base)}`;
+  const [, , part = ''] = route.split('/');
+  const group = part === 'notes' ? 'containers' : part;
   // A rate limiter, of Upkeep or of a proxy, answers without a body: https://www.rfc-editor.org/rfc/rfc6585#section-4
   if (status === 429) {
     const wait = retryAfterMs === undefined ? '' : `; try again in ${formatDuration(retryAfterMs)}`;

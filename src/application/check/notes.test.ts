@@ -8,6 +8,7 @@ import {
   type NotesSubject,
   summaryOf,
   type TreeRelease,
+  verdictOnNotes,
 } from '../../domain/notes/notes.ts';
 import type { Block } from '../../domain/notes/read-release.ts';
 import { compactNotes, maxStored, readStoredNotes, type StoredNotes } from '../../domain/notes/stored-notes.ts';
@@ -92,6 +93,29 @@ test('notes are unread at first, and read in the background', async () => {
     summary: ['the port moves'],
     url: 'https://github.com/acme/web/releases/tag/v2.0.0',
   });
+  await notes.close();
+});
+
+test.each<[string, Partial<TreeRelease>, { readonly lacksOlder?: true }]>([
+  ['a text was cut', { isCut: true }, {}],
+  ['older releases were not asked for', {}, { lacksOlder: true }],
+])('notes are incomplete where %s, also in a later process', async (_, of, more) => {
+  const { notes, clock, kept } = service(() => ({
+    kind: 'read',
+    etag: undefined,
+    steps: [{ kind: 'found', releases: [release('v2.0.0', 'Faster', of)], more: 0, ...more }],
+  }));
+  const subject = step('1.0.0', '2.0.0');
+  notes.consider([subject]);
+  await clock.advance(0);
+  const read = notes.of(subject).notes;
+  expect(summaryOf(read)).toMatchObject({ state: 'found', isPartial: true });
+  expect(verdictOnNotes(subject, read, 0)).toMatchObject({
+    kind: 'unread',
+    why: 'not all of its release notes can be read',
+  });
+  const stored = readStoredNotes(JSON.parse(JSON.stringify(kept.at(-1))));
+  expect(stored && summaryOf(stored.notes).isPartial).toBe(true);
   await notes.close();
 });
 

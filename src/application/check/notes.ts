@@ -292,7 +292,8 @@ function notesOf(one: Wanted, step: StepAnswer | undefined, isMissing: boolean):
     const [newest] = releases;
     const url = newest?.url ?? place.url;
     const isEmpty = releases.every((release) => release.isEmpty && release.breaking.length === 0);
-    if (!isEmpty) return { ...place, state: 'found', releases, more: step.more, url };
+    const lacks = step.lacksOlder && { lacksOlder: step.lacksOlder };
+    if (!isEmpty) return { ...place, state: 'found', releases, more: step.more, ...lacks, url };
     const error = `${one.repository.host}: the releases have no text of their own`;
     return { ...place, state: 'unread', releases, more: step.more, url, error };
   }

@@ -235,7 +235,7 @@ export function createComposeKeeper(
       return outcome;
     }
     const state = await settled(record);
-    if (state.reason === 'shared') waiting.set(member.container.id, record);
+    if (state.reason === 'shared' && state.services !== undefined) waiting.set(member.container.id, record);
     return withState(outcome, state);
   }
 }

@@ -8,6 +8,7 @@ import {
   type Pieces,
 } from './compose-project.ts';
 import type { ComposeClaim, ComposeQuestion, ComposeRefusal, ComposeState } from './compose-state.ts';
+import { isSameList } from '../text/plain-data.ts';
 import { quoted } from '../text/printable.ts';
 
 /** `edit`: the text of a file after the change that the state tells of. */
@@ -60,6 +61,8 @@ export function compareWithFiles(
     return name !== service && old !== changed && !isSame(changed ?? '', moves?.get(name) ?? '');
   });
   if (others.length > 0) return refused('shared', { ...moved, services: others.sort() });
+  const [other] = [...before.others].find(([at, texts]) => !isSameList(texts, after.others.get(at) ?? [])) ?? [];
+  if (other !== undefined) return refused('shared', { ...moved, detail: other });
   const state = { state: 'would-write', ...shown, from: place.tag, to: next } as const;
   return { kind: 'compared', state, edit: { file: place.file, text: edited } };
 }

@@ -1,3 +1,5 @@
+import { addTo } from '../text/plain-data.ts';
+
 /** A value of a compose file, with aliases and merge keys resolved. */
 export type ComposeNode =
   | {
@@ -90,9 +92,13 @@ export type ComposeImages =
       readonly services: ReadonlyMap<string, Omit<ComposeService, 'image'>>;
       /** The name of the project that its files give, if they do. */
       readonly statedName: string | undefined;
+      /** All other texts that take part, by where they stand: `volumes of web`. */
+      readonly others: Others;
     }
   | { readonly kind: 'needs'; readonly files: readonly string[] }
   | { readonly kind: 'fault'; readonly fault: ComposeFault };
+
+type Others = ReadonlyMap<string, readonly string[]>;
 
 /**
  * Evaluates `image` of each service as `docker compose config` does, from files alone: the environment of the shell that
@@ -113,11 +119,12 @@ export function imagesOf(project: ComposeProject, sources: ComposeSources): Comp
     if (project.files.length === 0) throw new Faulty('no-files');
     const own: Variables = (name) => (name === 'COMPOSE_PROJECT_NAME' ? [{ text: project.name }] : undefined);
     const { folder, files, envFiles } = project;
-    const { services, statedName } = servicesIn({ folder, files, envFiles, outer: own, depth: 0 }, read);
+    const others = new Map<string, string[]>();
+    const { services, statedName } = servicesIn({ folder, files, envFiles, outer: own, others, depth: 0 }, read);
     if (needed.size > 0) return { kind: 'needs', files: [...needed] };
     const images = new Map<string, Pieces>();
     for (const [name, { image }] of services) if (image !== undefined && image !== 'reset') images.set(name, image);
-    return { kind: 'images', images, services, statedName };
+    return { kind: 'images', images, services, statedName, others };
   } catch (error) {
     if (!(error instanceof Faulty)) throw error;
     return needed.size > 0 ? { kind: 'needs', files: [...needed] } : { kind: 'fault', fault: error.fault };
@@ -140,7 +147,11 @@ const maxFiles = 20;
 
 const maxDepth = 20;
 
-type Part = Omit<ComposeProject, 'name'> & { readonly outer: Variables; readonly depth: number };
+type Part = Omit<ComposeProject, 'name'> & {
+  readonly outer: Variables;
+  readonly others: Map<string, string[]>;
+  readonly depth: number;
+};
 
 type Services = {
   readonly services: ReadonlyMap<string, ComposeService>;
@@ -152,18 +163,23 @@ function servicesIn(part: Part, read: Read): Services {
   const variables = variablesOf(part, read);
   const found = new Map<string, ComposeService>();
   const included: ComposeNode[] = [];
+  const told = new Set<ComposeNode>();
+  const tell = (where: string, node: ComposeNode): void => {
+    for (const text of textsUnder(node, variables, told)) addTo(part.others, where, text);
+  };
   const inEnvironment = variables('COMPOSE_PROJECT_NAME')?.filter(({ at }) => at !== undefined) ?? [];
   let statedName: string | undefined;
   for (const path of part.files) {
     for (const document of documentsOf(path, read)) {
       const top = entriesOf(document);
       const services = entriesOf(top.get('services'));
-      const scope = { path, folder: part.folder, services, variables, read };
+      const scope = { path, folder: part.folder, services, variables, read, tell };
+      for (const [key, node] of top) if (toldParts.has(key)) tell(key, node);
       if (replaces(top.get('services'))) found.clear();
       for (const [name, service] of services) {
         const base = replaces(service) ? undefined : found.get(name);
         if (service.kind === 'none') found.delete(name);
-        else found.set(name, overridden(base, serviceOf(service, scope, 0)));
+        else found.set(name, overridden(base, serviceOf(service, scope, 0, name)));
       }
       const include = top.get('include');
       if (include?.kind === 'list') included.push(...include.items);
@@ -180,6 +196,17 @@ function servicesIn(part: Part, read: Read): Services {
   return { services: found, statedName: inEnvironment.length > 0 ? textOf(inEnvironment) : statedName };
 }
 
+/** Of a file, besides its services. */
+const toldParts: ReadonlySet<string> = new Set([
+  'name',
+  'include',
+  'volumes',
+  'networks',
+  'configs',
+  'secrets',
+  'models',
+]);
+
 function replaces(node: ComposeNode | undefined): boolean {
   return node?.kind === 'none' || (node?.kind === 'map' && node.replaces === true);
 }
@@ -194,7 +221,7 @@ function overridden(base: ComposeService | undefined, own: ComposeService): Comp
   };
 }
 
-function includedPart(node: ComposeNode, { folder, depth }: Part, variables: Variables): Part {
+function includedPart(node: ComposeNode, { folder, others, depth }: Part, variables: Variables): Part {
   const entries = node.kind === 'map' ? node.entries : new Map([['path', node]]);
   const files = textsOf(entries.get('path'), variables).map((path) => absolute(path, folder));
   const [first] = files;
@@ -206,6 +233,7 @@ function includedPart(node: ComposeNode, { folder, depth }: Part, variables: Var
     folder: given === undefined ? folderOf(first) : absolute(given, folder),
     envFiles: envFiles.length > 0 ? envFiles : undefined,
     outer: variables,
+    others,
     depth: depth + 1,
   };
 }
@@ -242,12 +270,16 @@ type Scope = {
   readonly services: ReadonlyMap<string, ComposeNode>;
   readonly variables: Variables;
   readonly read: Read;
+  /** Takes the texts of a node that is no image. */
+  readonly tell: (where: string, node: ComposeNode) => void;
 };
 
 /** With what it does not say itself from the service that it extends. */
-function serviceOf(service: ComposeNode, scope: Scope, depth: number): ComposeService {
+function serviceOf(service: ComposeNode, scope: Scope, depth: number, called: string): ComposeService {
   if (depth > maxDepth) throw new Faulty('not-compose');
   const entries = entriesOf(service);
+  for (const [key, node] of entries)
+    if (key !== 'image' && !key.startsWith('x-')) scope.tell(`${key} of ${called}`, node);
   const own = {
     image: ownImage(entries.get('image'), scope),
     containerName: textsOf(entries.get('container_name'), scope.variables)[0],
@@ -293,7 +325,7 @@ function extended(base: ComposeNode, scope: Scope, depth: number): ComposeServic
   const service = services.get(name);
   if (service === undefined) throw new Faulty('not-compose');
   const inner = path === undefined ? scope : { ...scope, path, services, folder: folderOf(path) };
-  const found = serviceOf(service, inner, depth + 1);
+  const found = serviceOf(service, inner, depth + 1, name);
   return found.image === 'reset' ? { ...found, image: undefined } : found;
 }
 
@@ -312,6 +344,22 @@ function textsOf(node: ComposeNode | undefined, variables: Variables): readonly 
     const value = each.kind === 'text' ? interpolate({ text: each.text }, variables) : undefined;
     return value === undefined || textOf(value) === '' ? [] : [textOf(value)];
   });
+}
+
+/** The values of all texts of a node, of each node once: an alias repeats what was told. */
+function textsUnder(node: ComposeNode, variables: Variables, told: Set<ComposeNode>): readonly string[] {
+  if (told.has(node)) return [];
+  told.add(node);
+  switch (node.kind) {
+    case 'text':
+      return [textOf(interpolate({ text: node.text }, variables) ?? [{ text: node.text }])];
+    case 'map':
+      return [...node.entries.values()].flatMap((inner) => textsUnder(inner, variables, told));
+    case 'list':
+      return node.items.flatMap((inner) => textsUnder(inner, variables, told));
+    case 'none':
+      return [];
+  }
 }
 
 /** Throws for what is no path, such as `https://…` and `oci://…`. */

@@ -33,7 +33,7 @@ export type ComposeState = {
   /** The tags, unless the state is `same` or `differs`. */
   readonly from?: string;
   readonly to?: string;
-  /** Other services that the same place decides, with `shared`. */
+  /** Other services that the same place decides, with `shared`. Absent: it decides more than images. */
   readonly services?: readonly string[];
 };
 
@@ -79,7 +79,7 @@ export function composeNote(compose: ComposeState): string | undefined {
     case 'refused':
       return compose.to === undefined
         ? `The compose file cannot be compared: ${because(compose)}`
-        : `${place} is not written: ${because(compose)}; write the tag ${to} there, or a change of its service there goes back`;
+        : `${place} is not written: ${because(compose)}; write the tag ${to} ${decidesMore(compose) ? 'to the image alone' : 'there'}, or a change of its service there goes back`;
   }
 }
 
@@ -87,8 +87,15 @@ function more({ detail }: ComposeState): string {
   return detail === undefined ? '' : `, ${printable(detail, maxPath)}`;
 }
 
-function because({ reason, detail, services }: ComposeState): string {
-  const why = reason === undefined ? 'of an error' : `${refusals[reason]}${nameList(services)}`;
+/** To change the text would also change the path of a volume, for example. */
+function decidesMore({ reason, services }: ComposeState): boolean {
+  return reason === 'shared' && services === undefined;
+}
+
+function because(compose: ComposeState): string {
+  const { reason, detail, services } = compose;
+  const refusal = reason && (decidesMore(compose) ? 'the same text decides more than images there' : refusals[reason]);
+  const why = refusal === undefined ? 'of an error' : `${refusal}${nameList(services)}`;
   return detail === undefined ? why : `${why} (${printable(detail, maxShown)})`;
 }
 
@@ -112,7 +119,7 @@ const refusals: Readonly<Record<ComposeRefusal, string>> = {
   'not-literal': 'the tag is not written out there',
   shared: 'the same text decides other services',
   'outside-roots': 'it is outside of --compose-roots',
-  unreadable: 'it cannot be read',
+  unreadable: 'it cannot be read, is no UTF-8, or is larger than 256 KiB',
   foreign: 'the container does not show that it is of this file',
   'other-value': 'it has another image',
   changed: 'someone changed it meanwhile',

@@ -17,7 +17,13 @@ export type TreeRelease = Omit<Release, 'text'> & { readonly blocks: readonly Bl
 
 /** The answer of a forge about one step. Without a release of the newer version, `url` compares the versions for people. */
 export type StepAnswer =
-  | { readonly kind: 'found'; readonly releases: readonly TreeRelease[]; readonly more: number }
+  | {
+      readonly kind: 'found';
+      readonly releases: readonly TreeRelease[];
+      readonly more: number;
+      /** The list does not go back to the older version. */
+      readonly lacksOlder?: true;
+    }
   | { readonly kind: 'none'; readonly url: string };
 
 /**
@@ -62,6 +68,8 @@ export type Notes = {
   readonly releases: readonly NotedRelease[];
   /** Number of further releases between the versions. */
   readonly more: number;
+  /** There may be older ones that the forge was not asked for. */
+  readonly lacksOlder?: true;
   /** A page about the newer version. */
   readonly url?: string;
   readonly readAtMs?: number;
@@ -99,7 +107,8 @@ export function summaryOf(notes: Notes): NotesSummary {
     summary: lines.slice(0, maxSummary),
     breakingLines: Math.min(new Set(breaking).size, maxSummary),
     leftOut: Math.max(0, lines.length - maxSummary),
-    isPartial: notes.more > 0 || releases.some(({ isEmpty }) => isEmpty),
+    isPartial:
+      notes.more > 0 || notes.lacksOlder === true || releases.some(({ isEmpty, isCut }) => isEmpty || isCut === true),
   };
 }
 

@@ -69,6 +69,8 @@ type Section = {
   readonly title: string;
   /** 7 for a bold line or one with a colon. */
   readonly level: number;
+  /** The title leads to another page. */
+  readonly hasLink: boolean;
   /** Up to the next heading of any level. */
   readonly body: readonly Block[];
   /** The headings behind it belong to it while their level is higher. */
@@ -76,7 +78,7 @@ type Section = {
 };
 
 function sectionsOf(blocks: readonly Block[]): readonly Section[] {
-  const flat: { title: string; level: number; body: Block[] }[] = [{ title: '', level: 0, body: [] }];
+  const flat: (Title & { body: Block[] })[] = [{ title: '', level: 0, hasLink: false, body: [] }];
   for (const block of blocks) {
     const title = titleIn(block);
     if (title === undefined) flat.at(-1)?.body.push(block);
@@ -90,10 +92,17 @@ function sectionsOf(blocks: readonly Block[]): readonly Section[] {
   });
 }
 
+type Title = Pick<Section, 'title' | 'level' | 'hasLink'>;
+
+function leads(spans: readonly Span[]): boolean {
+  return spans.some((span) => span.kind === 'link' || (span.kind === 'strong' && leads(span.spans)));
+}
+
 /** A heading, or a line that is used as one: all of it bold, or with a colon at its end. */
-function titleIn(block: Block): { readonly title: string; readonly level: number } | undefined {
-  if (block.kind === 'heading') return { title: textOf(block.spans), level: block.level };
-  if (block.kind !== 'para') return undefined;
+function titleIn(block: Block): Title | undefined {
+  if (block.kind !== 'heading' && block.kind !== 'para') return undefined;
+  const hasLink = leads(block.spans);
+  if (block.kind === 'heading') return { title: textOf(block.spans), level: block.level, hasLink };
   const text = textOf(block.spans).trim();
   if (text === '' || text.length > maxTitle || text.includes('\n')) return undefined;
   const isBold = block.spans.every(
@@ -103,7 +112,7 @@ function titleIn(block: Block): { readonly title: string; readonly level: number
         .trim()
         .replace(/^[:!]$/, '') === '',
   );
-  return isBold || text.endsWith(':') ? { title: text, level: 7 } : undefined;
+  return isBold || text.endsWith(':') ? { title: text, level: 7, hasLink } : undefined;
 }
 
 const maxTitle = 90;
@@ -115,11 +124,17 @@ function breakingIn(title: string, sections: readonly Section[]): readonly Break
     if (shown !== '' && !hits.some((hit) => hit.text === shown)) hits.push({ text: shown, rule });
   };
   const inTitle = isBreakingTitle(title);
-  for (const section of sections) {
-    if (isBreakingTitle(section.title) && hasBody(section))
+  const titled = sections.flatMap(({ body }) => titledItems(body));
+  const heads = new Set(titled.map((one) => one.title));
+  for (const section of [...sections, ...titled]) {
+    if (isBreakingTitle(section.title) && (section.hasLink || hasBody(section)))
       for (const text of leadingItems(section)) add(text, 'heading');
-    for (const { text, isMarked, alert } of linesOf(section.body)) {
-      if ((isMarked && !saysNone(text)) || hasMark(text)) add(withoutMark(text), 'mark');
+    for (const { text, isMarked, isItem, hasLink, alert } of linesOf(section.body)) {
+      // An item that heads others is judged with them.
+      if (heads.has(text)) continue;
+      const isLink = isItem && hasLink && onlyBreaking.test(plainStart(text)) && isBreakingTitle(text);
+      const isBoom = isItem && boom.test(text);
+      if ((isMarked && !saysNone(text)) || hasMark(text) || isLink || isBoom) add(withoutMark(text), 'mark');
       else if (
         alert !== undefined &&
         alert !== 'note' &&
@@ -135,6 +150,24 @@ function breakingIn(title: string, sections: readonly Section[]): readonly Break
   return hits;
 }
 
+/** Items that are no more than "Breaking changes", as sections with what they hold. */
+function titledItems(blocks: readonly Block[]): readonly Section[] {
+  return blocks.flatMap((block) => {
+    if (block.kind === 'quote') return titledItems(block.blocks);
+    if (block.kind !== 'list') return [];
+    return block.items.flatMap(([first, ...body]): readonly Section[] => {
+      const title = first?.kind === 'para' ? textOf(first.spans).trim() : '';
+      const isTitle = body.length > 0 && onlyBreaking.test(plainStart(title)) && isBreakingTitle(title);
+      return isTitle ? [{ title, level: 7, hasLink: false, body, under: [] }] : titledItems(body);
+    });
+  });
+}
+
+/** https://gitmoji.dev */
+const boom = /^(?:💥|:boom:)/u;
+
+const onlyBreaking = /^[\p{L} -]{0,30}\bbreaking(?:\s+[a-z]{2,20})?(?:\s+changes?)?\s*[:!]?$/iu;
+
 function isBreakingTitle(title: string): boolean {
   const plain = plainStart(title);
   if (plain === '' || isNegated(plain) || saysNone(plain)) return false;
@@ -142,7 +175,7 @@ function isBreakingTitle(title: string): boolean {
 }
 
 const breakingStart =
-  /^(?:(?:potentially|potential|possibly|possible|new|other|known|important)\s+)?(?:breaking(?:(?:\s+[a-z]{2,20})?\s+changes?\b|\s*(?:$|[:!(–—-]))|breaks\s*(?:$|:)|backwards?[- ]incompatib|incompatib(?:ilities\b|le\s+(?:[a-z]{2,20}\s+)?changes?\b)|(?:(?:backwards?[- ])?compatibility|bc)[- ]breaks?\b)/i;
+  /^(?:(?:potentially|potential|possibly|possible|new|other|known|important)\s+)?(?:what(?:['’]s| is)\s+breaking\b|breaking(?:(?:\s+[a-z]{2,20})?\s+changes?\b|\s+(?:updates?|upgrades?|features?|fixes|refactor\w{0,5})\b|\s*(?:$|[:!(/&–—-]))|breaks\s*(?:$|:)|backwards?[- ]incompatib|no(?:n|t)[- ]backwards?[- ]compatible\b|incompatib(?:ilities\b|le\s+(?:[a-z]{2,20}\s+)?changes?\b)|(?:(?:backwards?[- ])?compatibility|bc)[- ]breaks?\b)/i;
 
 const breakingWithin =
   /(?<![\p{L}-])breaking(?:\s+[a-z]{2,20})?\s+changes?\b|(?<![\p{L}-])breaking\s+release\b|[[(]breaking[\])]/iu;
@@ -178,7 +211,7 @@ function isNothing(text: string): boolean {
 }
 
 const nothing =
-  /^(?:(?:none|n\/a|not applicable|nothing|nil|no)(?: breaking(?: changes?)?)?(?: (?:(?:in|for|with|of) )?(?:this|the) (?:release|version|update|time)| (?:so far|known|yet|at this time|that we (?:know|are aware) of|to (?:note|report)))*)?$/i;
+  /^(?:(?:(?:there (?:is|are|were) )?none|n\/a|not applicable|nothing|nil|no(?: changes?)?)(?: breaking(?: changes?)?)?(?: (?:(?:in|for|with|of) )?(?:this|the) (?:release|version|update|time)| since (?:the )?(?:last (?:release|version)|v?\d[\w ]{0,20})| (?:so far|known|yet|at this time|that we (?:know|are aware) of|to (?:note|report)))*)?$/i;
 
 const deniedBreaking = /(?:\b(?:no|not|without|nothing)\b|n't\b).{0,80}\bbreaking\b/i;
 
@@ -188,11 +221,18 @@ function hasMark(text: string): boolean {
   if (conventional.test(plain)) return true;
   if (saysNone(plain)) return false;
   if (/\bBREAKING[ -]CHANGES?\b/.test(text)) return !isNegated(text);
+  if (/^`?BREAKING\b(?! NEWS)/.test(plain)) return !isNegated(plain.slice(0, 40));
+  if (markAtEnd.test(text.slice(-maxMark))) return true;
   return markAtStart.test(plain) && !isNegated(plain.slice(0, 40));
 }
 
 const markAtStart =
-  /^(?:\[[a-z ]{1,20}\]:?\s*)?(?:[[(]breaking(?:[\s-]+changes?)?[\])]|breaking(?:[\s-]+changes?)?(?:\s*\/[^:]{0,60})?(?:\s*\([^)]{0,60}\))?(?:\s*[:!]|\s+[–—-]\s))/i;
+  /^(?:\[[a-z ]{1,20}\]:?\s*|(?!(?:docs?|ci|chore|tests?|build|style)\b)[\w./ -]{1,30}[:!]\s*)?(?:(?:an?|one|two|three|\d{1,2})\s+)?(?:[[(]breaking(?:[\s-]+changes?)?[\])]|breaking(?:[\s-]+changes?)?(?:\s*\/[^:]{0,60})?(?:\s*\([^)]{0,60}\))?(?:\s*[:!]|\s+[–—-]\s|\s+ahead\b))/i;
+
+/** `The port moves (breaking change)`. */
+const markAtEnd = /[[(]breaking(?:[\s-]+changes?)?!?[\])][\s.!]*$/i;
+
+const maxMark = 40;
 
 /** Of any type, with a scope or without: https://www.conventionalcommits.org/en/v1.0.0/ */
 const conventional =
@@ -216,20 +256,41 @@ function saysBreaking(text: string): boolean {
 const aboutThis = new RegExp(
   [
     String.raw`\bth(?:is|e) (?:(?:new|major|minor|latest) )?(?:release|version|update|is)\b[^.]{0,200}\b(?:breaking|incompatible) (?:api )?changes?\b`,
-    String.raw`\bthis is an? (?:breaking|incompatible) (?:api )?(?:change|release|update|version)\b`,
+    String.raw`\b(?:this|that|which)(?: (?:change|release|version|update|upgrade|pr|one))? is (?:breaking\b|an? (?:breaking|incompatible) (?:api )?(?:change|release|update|upgrade|version)\b)`,
+    String.raw`\b(?:this|the) (?:(?:new|major|minor|latest) )?(?:release|version|update) (?:breaks (?:backwards?[- ])?compatibility|is incompatible with)\b`,
+    String.raw`\b(?:breaking|incompatible) (?:api )?changes? (?:was|were|has been|have been) (?:made|introduced)\b`,
+    String.raw`^\W*(?:please (?:[\w-]{1,20} ){1,3}|(?:see|read|review) the (?:[\w-]{1,20} ){0,2})breaking changes\b`,
     String.raw`\b(?:several|multiple|some|many) breaking (?:api )?changes?\b`,
-    String.raw`\b(?:there (?:is|are)|contains?|includes?|introduces?|brings?|has|have|comes? with) (?:[\w-]{1,20} ){0,2}(?:breaking|incompatible) (?:api )?changes?\b`,
+    String.raw`\b(?:there (?:is|are|was|were)|contains?|includes?|introduces?|brings?|has|have|comes? with) (?:[\w-]{1,20} ){0,2}(?:breaking|incompatible) (?:api )?changes?\b`,
+    String.raw`\b(?:this|the) (?:(?:new|major|minor|latest) )?(?:release|version|update) is (?:not|no longer) (?:fully |entirely |completely )?backwards?[- ]compatible\b`,
     String.raw`\b(?:see|read|refer|consult|visit|notes?|guide|docs?|documentation)\b[^.]{0,200}\bfor breaking (?:api )?changes?\b`,
   ].join('|'),
   'i',
 );
 
-/** Whether a sentence about breaking changes denies them, mends them, or is a disclaimer of a pre-release. */
+/**
+ * Whether a sentence about breaking changes denies them, mends them, or is a disclaimer of a pre-release. A "no" before
+ * "but", before a colon or before another statement is about something else.
+ */
 function isNegated(text: string): boolean {
-  return /(?:\b(?:no|not|non|without|fix\w*|mend\w*|avoid\w*|prevent\w*|revert\w*|handle\w*|resolv\w*|may|might|could|coming|word|line)\b|n't\b)[^.;]{0,80}?[\s-](?:un)?(?:breaking|incompatib)|\+incompatible|\bunpredictably breaking|\bbreaking changes? (?:coming|note)/i.test(
-    text.slice(0, maxSentence),
-  );
+  const sentence = text.slice(0, maxSentence);
+  return denial.test(sentence) || mending.test(sentence) || disclaimer.test(sentence);
 }
+
+const contrast = String.raw`\b(?:but|however|although)\b|[,:]\s+(?:this|the) (?:release|version|update)\b|(?:\band|,)\s+(?:(?:also|it)\s+)?(?:contains?|includes?|introduces?|brings?|has|have)\b`;
+
+const denial = new RegExp(
+  String.raw`(?:\b(?:no|not|non|nor|never|zero|without)\b|n't\b)(?:(?!${contrast})[^.;:]){0,80}?[\s-](?:un)?(?:breaking|incompatib)`,
+  'i',
+);
+
+const mending = new RegExp(
+  String.raw`\b(?:fix\w*|mend\w*|avoid\w*|prevent\w*|revert\w*|handle\w*|resolv\w*|word|line)\b(?:(?!${contrast})[^.;]){0,80}?[\s-](?:un)?(?:breaking|incompatib)`,
+  'i',
+);
+
+const disclaimer =
+  /\b(?:may|might|could|coming)\b[^.;:,]{0,30}?[\s-](?:breaking|incompatib)|\+incompatible|\bunpredictably breaking|\bbreaking changes? (?:coming|note)/i;
 
 const maxSentence = 500;
 
@@ -321,7 +382,7 @@ function withoutThanks(tree: readonly Block[]): readonly Block[] {
   for (const block of tree) {
     const title = titleIn(block);
     if (title !== undefined) {
-      if (droppedFrom !== undefined && title.level > droppedFrom) continue;
+      if (droppedFrom !== undefined && title.level > droppedFrom && !isBreakingTitle(title.title)) continue;
       droppedFrom = noNews.test(plainStart(title.title)) ? title.level : undefined;
     }
     if (droppedFrom === undefined && !isFurther(block)) kept.push(block);

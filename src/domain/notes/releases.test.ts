@@ -85,6 +85,51 @@ describe('releasesBetween()', () => {
     expect(releasesBetween(releases, step('1.0.0', '1.29.0'))).toMatchObject({ more: 9, releases: { length: 20 } });
   });
 
+  test('tells the versions between that were counted in the older way', () => {
+    expect(tagsOf(list('v2024.1.0', 'v1.6.0', 'v1.5.0'), step('1.5.0', '2024.1.0'))).toEqual(['v2024.1.0', 'v1.6.0']);
+    expect(tagsOf(list('v4.0.0.10', 'v3.0.10', 'v3.0.9'), step('3.0.9', '4.0.0.10'))).toEqual(['v4.0.0.10', 'v3.0.10']);
+  });
+
+  test('takes a tag with a usual word before its version for one of the same program', () => {
+    expect(tagsOf(list('release-2.1.0', 'v2.0.0', 'version/1.9.0'), step('1.9.0', '2.1.0'))).toEqual([
+      'release-2.1.0',
+      'v2.0.0',
+    ]);
+  });
+
+  test('says that others may be between where the tag of the newer version cannot be compared', () => {
+    const form = { tagForm: 'app-php{version}' };
+    const releases = list('app-php2.0.0', 'app-php1.9.9');
+    expect(releasesBetween(releases, step('1.9.0', '2.0.0', form))).toMatchObject({
+      releases: [{ tag: 'app-php2.0.0' }],
+      lacksOlder: true,
+    });
+    expect(releasesBetween(releases, step(undefined, '2.0.0', form))).not.toHaveProperty('lacksOlder');
+  });
+
+  test('takes 2.9.0 for 2.9 where nothing is called so', () => {
+    expect(tagsOf(list('v2.9.1', 'v2.9.0', 'v2.8.5'), step('2.8', '2.9'))).toEqual(['v2.9.0', 'v2.8.5']);
+    expect(tagsOf(list('v3.0', 'v2.4'), step('2.4.0', '3.0.0'))).toEqual(['v3.0']);
+    expect(tagsOf(list('v2.9.1', 'v2.9.0-rc.1'), step('2.8', '2.9'))).toBeUndefined();
+    expect(tagsOf(list('v2.9.0', 'v2.9'), step(undefined, '2.9'))).toEqual(['v2.9']);
+  });
+
+  test('needs an older page while only a correction of an old version is listed', () => {
+    const from = step('11.0.0', '12.1.0');
+    expect(reachesBack(list('v12.1.0', 'v10.4.9', 'v12.0.1'), from)).toBe(false);
+    expect(reachesBack(list('v12.1.0', 'v12.0.1', 'v10.4.9'), from)).toBe(false);
+    expect(reachesBack(list('v12.1.0', 'v11.0.0', 'v12.0.1', 'v10.4.9'), from)).toBe(false);
+    expect(reachesBack(list('v12.1.0', 'v12.0.1', 'v11.0.0'), from)).toBe(false);
+    expect(reachesBack(list('v12.1.0', 'v10.4.9', 'v12.0.0', 'v11.6.0', 'v11.0.0'), from)).toBe(true);
+    expect(reachesBack(list('v3.6.0', 'v2.11.2', 'v2.11.1', 'v2.11.0', 'v3.0.0'), step('2.11.0', '2.11.2'))).toBe(true);
+    expect(reachesBack(list('2026.1.2', '2026.1.1', '2025.12.4'), step('2025.12.4', '2026.1.2'))).toBe(true);
+  });
+
+  test('needs no older page behind many versions that are older', () => {
+    const old = Array.from({ length: 10 }, (_, at) => `v1.9.${9 - at}`);
+    expect(reachesBack(list('v3.1.0', 'v3.0.1', ...old), step('2.0.0', '3.1.0'))).toBe(true);
+  });
+
   test('says whether an older page is needed', () => {
     expect(reachesBack(list('v2.0.0', 'v1.9.0'), step('1.9.0', '2.0.0'))).toBe(true);
     expect(reachesBack(list('v2.0.0', 'v1.9.0'), step('1.8.5', '2.0.0'))).toBe(false);
@@ -95,6 +140,14 @@ describe('releasesBetween()', () => {
 test('tagOfVersion() finds the tag of a version', () => {
   expect(tagOfVersion(['nightly', 'v1.2.3', 'v1.2.2'], '1.2.3-ls4', { names: ['web'] })).toBe('v1.2.3');
   expect(tagOfVersion(['nightly'], '1.2.3', { names: ['web'] })).toBeUndefined();
+});
+
+test('changelogReleases() takes no comment in a block of code for a section', () => {
+  const text =
+    '## 2.0.0\n\n```sh\n# from 1.9.0 to 2.0.0\nweb migrate\n```\n\n* Breaking: the port moves\n\n~~~~\n```\n# 1.8.0\n~~~~\n* New\n\n## 1.9.0\n* Old\n';
+  const found = changelogReleases(text, step('1.9.0', '2.0.0'), '');
+  expect(found?.map(({ tag }) => tag)).toEqual(['2.0.0']);
+  expect(found?.[0]?.text).toMatch(/Breaking: the port moves[\s\S]*New\n$/);
 });
 
 test('changelogReleases() reads the sections of the versions between', () => {

@@ -5,6 +5,8 @@ export type Release = {
   readonly tag: string;
   readonly title: string;
   readonly text: string;
+  /** The end of the text is missing. */
+  readonly isCut?: true;
   /** Milliseconds since the epoch; undefined without a time. */
   readonly publishedAtMs: number | undefined;
   readonly isPrerelease: boolean;
@@ -12,7 +14,13 @@ export type Release = {
   readonly url: string;
 };
 
-export const maxReleaseText = 64 * 1024;
+const maxReleaseText = 64 * 1024;
+
+/** The text of a release, as far as it is read. */
+export function cutText(text: string, room = maxReleaseText): Pick<Release, 'text' | 'isCut'> {
+  const most = Math.min(room, maxReleaseText);
+  return text.length > most ? { text: text.slice(0, most), isCut: true } : { text };
+}
 
 /** The versions of a step, and the names that tags of a repository with several programs may begin with. */
 export type Step = {
@@ -26,18 +34,21 @@ export type Step = {
 };
 
 /**
- * The releases behind `from` up to `to`, the newest first, and how many more there are than `maxReleases`. Undefined: the
- * list has no release of `to`. Tags of other programs in the same repository and other ways of counting do not belong to
- * it; pre-releases only if `to` is one.
+ * The releases behind `from` up to `to`, the newest first, and those that are `more` than `maxReleases`. Undefined: the
+ * list has no release of `to`. `lacksOlder`: its tag cannot be compared with others. Tags of other programs in the same
+ * repository and other ways of counting do not belong to it; pre-releases only if `to` is one.
  */
 export function releasesBetween<Each extends Pick<Release, 'tag' | 'isPrerelease'>>(
   releases: readonly Each[],
   step: Step,
-): { readonly releases: readonly Each[]; readonly more: number } | undefined {
+): Between<Each> | undefined {
   const target = findTarget(releases, step);
   if (target === undefined) return undefined;
   const { read: to } = target;
-  if (to === undefined) return { releases: [target.release], more: 0 };
+  if (to === undefined) {
+    const lacksOlder = step.from !== undefined && { lacksOlder: true as const };
+    return { releases: [target.release], more: 0, rest: [], ...lacksOlder };
+  }
   const from = step.from === undefined ? undefined : readVersion(step.from);
   const allowsEarly = to.isEarly || target.release.isPrerelease;
   const found = new Map<string, { readonly release: Each; readonly read: ReadTag }>([
@@ -45,28 +56,58 @@ export function releasesBetween<Each extends Pick<Release, 'tag' | 'isPrerelease
   ]);
   for (const release of releases) {
     const read = readTag(release.tag);
-    if (read === undefined || read.line !== to.line || !countAlike(read.numbers, to.numbers)) continue;
+    if (read === undefined || read.line !== to.line) continue;
+    // A project may have begun to count in another way between the two.
+    if (!countAlike(read.numbers, to.numbers) && !(from && countAlike(read.numbers, from.numbers))) continue;
     if ((release.isPrerelease || read.isEarly) && !allowsEarly) continue;
     if (compare(read, to) >= 0 || from === undefined || compare(read, from) <= 0) continue;
     if (!found.has(keyOf(read))) found.set(keyOf(read), { release, read });
   }
   const ordered = [...found.values()].sort((one, other) => compare(other.read, one.read)).map(({ release }) => release);
-  return { releases: ordered.slice(0, maxReleases), more: Math.max(0, ordered.length - maxReleases) };
+  const rest = ordered.slice(maxReleases);
+  return { releases: ordered.slice(0, maxReleases), more: rest.length, rest };
 }
+
+type Between<Each> = {
+  readonly releases: readonly Each[];
+  readonly more: number;
+  readonly rest: readonly Each[];
+  readonly lacksOlder?: true;
+};
 
 const maxReleases = 20;
 
-/** Whether a list goes back far enough for the step, so that no older page of it is needed. */
+/**
+ * Whether a list goes back far enough for the step, so that no older page of it is needed. Lists are ordered by time, and
+ * a correction of an old version may stand before newer versions: the list has to end with older ones, and to have the
+ * first release of each new main version.
+ */
 export function reachesBack(releases: readonly Pick<Release, 'tag' | 'isPrerelease'>[], step: Step): boolean {
   const to = findTarget(releases, step)?.read;
   if (to === undefined) return false;
   const from = step.from === undefined ? undefined : readVersion(step.from);
   if (from === undefined) return true;
-  return releases.some(({ tag }) => {
+  const listed = releases.flatMap(({ tag }) => {
     const read = readTag(tag);
-    return read !== undefined && read.line === to.line && compare(read, from) <= 0;
+    return read === undefined || read.line !== to.line ? [] : [read];
   });
+  const isBetween = (read: ReadTag) => compare(read, from) > 0 && compare(read, to) <= 0;
+  const older = listed.slice(listed.findLastIndex(isBetween) + 1).filter((read) => compare(read, from) <= 0);
+  if (older.length >= manyOlder) return true;
+  const [main] = from.numbers;
+  const between = listed.filter(isBetween);
+  const newMains = new Set(between.map(({ numbers }) => numbers[0]).filter((number) => number !== main));
+  const isFirst = ({ numbers }: ReadTag) => numbers.slice(1).every((number) => number === 0);
+  return (
+    older.some(({ numbers }) => numbers[0] === main) &&
+    [...newMains].every(
+      (number = 0) => isYear(number) || listed.some((read) => read.numbers[0] === number && isFirst(read)),
+    )
+  );
 }
+
+/** So many older versions in a row are no corrections. */
+const manyOlder = 10;
 
 /** The tag that names a version in a list of tags. */
 export function tagOfVersion(
@@ -85,8 +126,13 @@ export function tagOfVersion(
 export function changelogReleases(text: string, step: Step, page: string): readonly Release[] | undefined {
   const lines = text.slice(0, maxChangelogText).split(/\r?\n/);
   const sections: { version: string; level: number; lines: string[]; publishedAtMs: number | undefined }[] = [];
+  let fence = '';
   for (const [at, line] of lines.entries()) {
-    const heading = headingAt(line, lines[at + 1]);
+    const [, mark = ''] = /^ {0,3}(`{3,}|~{3,})/.exec(line) ?? [];
+    const isInCode = fence !== '';
+    // A longer mark of the same kind ends it too.
+    if (mark !== '' && (!isInCode || mark.startsWith(fence))) fence = isInCode ? '' : mark;
+    const heading = isInCode ? undefined : headingAt(line, lines[at + 1]);
     const version = heading && versionInHeading.exec(heading.text)?.[1];
     const open = sections.at(-1);
     if (heading !== undefined && version !== undefined && heading.level <= (open?.level ?? 3)) {
@@ -102,10 +148,11 @@ export function changelogReleases(text: string, step: Step, page: string): reado
   }
   const releases = sections.map(({ version, lines: body, publishedAtMs }) => ({
     ...{ tag: version, title: '', publishedAtMs, isPrerelease: false, url: page },
-    text: body.join('\n').slice(0, maxReleaseText),
+    ...cutText(body.join('\n')),
   }));
   const { tagForm: _, ...plain } = step;
-  return releasesBetween(releases, plain)?.releases;
+  const found = releasesBetween(releases, plain);
+  return found && [...found.releases, ...found.rest];
 }
 
 const maxChangelogText = 2 * 1024 * 1024;
@@ -124,7 +171,7 @@ function headingAt(line: string, next = ''): { readonly level: number; readonly 
 }
 
 type ReadTag = {
-  /** The text before the version, without a `v`: `n8n@`, `cli/`, or nothing. */
+  /** The text before the version, without a `v` and usual words: `n8n@`, `cli/`, or nothing. */
   readonly line: string;
   readonly numbers: readonly number[];
   readonly stage: NonNullable<ReturnType<typeof parseVersionTag>>['stage'];
@@ -147,13 +194,16 @@ function findTarget<Each extends Pick<Release, 'tag' | 'isPrerelease'>>(
   }
   const wanted = tagForm === undefined ? readVersion(to) : undefined;
   if (wanted === undefined) return undefined;
-  const same = releases.flatMap((release) => {
-    const read = readTag(release.tag);
-    const isSame = read !== undefined && keyOf(read) === keyOf(wanted);
-    return isSame ? [{ release, read }] : [];
-  });
+  const ofKey = (keyIn: (read: ReadTag) => string) =>
+    releases.flatMap((release) => {
+      const read = readTag(release.tag);
+      const isSame = read !== undefined && keyIn(read) === keyIn(wanted);
+      return isSame ? [{ release, read }] : [];
+    });
+  const exact = ofKey(keyOf);
+  const same = exact.length > 0 ? exact : ofKey(shortKeyOf);
   const lines = new Set(same.map(({ read }) => read.line));
-  const preferred = ['', ...names.map((name) => name.toLowerCase()), ...usualLines];
+  const preferred = ['', ...names.map((name) => name.toLowerCase())];
   const line = preferred.find((word) => lines.has(word)) ?? (lines.size === 1 ? [...lines][0] : undefined);
   return same.find(({ read }) => read.line === line);
 }
@@ -183,11 +233,12 @@ function readTag(tag: string): ReadTag | undefined {
   if (read === undefined) return undefined;
   const before = tag.slice(0, at) + plain.slice(0, plain.length - read.tag.length) + read.prefix;
   const { numbers, stage } = read;
+  const line = before
+    .toLowerCase()
+    .replace(/v$/, '')
+    .replace(/[/@_.-]+$/, '');
   return {
-    line: before
-      .toLowerCase()
-      .replace(/v$/, '')
-      .replace(/[/@_.-]+$/, ''),
+    line: usualLines.includes(line) ? '' : line,
     numbers,
     stage,
     isEarly: stage?.isBefore === true,
@@ -196,9 +247,12 @@ function readTag(tag: string): ReadTag | undefined {
 
 /** `2.1` and `2.1.1` count alike; `2026.6.2` and `34.0.0` do not, and neither do three numbers and four. */
 function countAlike(one: readonly number[], other: readonly number[]): boolean {
-  const isYear = ([first = 0]: readonly number[]) => first >= 1990 && first < 2100;
-  if (isYear(one) !== isYear(other)) return false;
+  if (isYear(one[0]) !== isYear(other[0])) return false;
   return one.length === other.length || (one.length <= 3 && other.length <= 3);
+}
+
+function isYear(number = 0): boolean {
+  return number >= 1990 && number < 2100;
 }
 
 function compare(one: ReadTag, other: ReadTag): number {
@@ -207,6 +261,12 @@ function compare(one: ReadTag, other: ReadTag): number {
   return compareNumbers(padded(one.numbers), padded(other.numbers)) || (compareStages(one.stage, other.stage) ?? 0);
 }
 
-function keyOf({ numbers, stage }: ReadTag): string {
+/** `2.9` and `2.9.0` are the same. */
+function shortKeyOf({ numbers, stage }: ReadTag): string {
+  const last = numbers.findLastIndex((number) => number !== 0);
+  return keyOf({ numbers: numbers.slice(0, Math.max(1, last + 1)), stage });
+}
+
+function keyOf({ numbers, stage }: Pick<ReadTag, 'numbers' | 'stage'>): string {
   return `${numbers.join('.')}${JSON.stringify(stage ?? '')}`;
 }

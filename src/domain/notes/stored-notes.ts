@@ -37,10 +37,11 @@ export const maxStoredBytes = 8 * 1024 * 1024;
 
 function isNotes(value: unknown): value is Notes {
   if (!isJsonObject(value)) return false;
-  const { state, releases, more, source, sourceFrom, url, readAtMs, error, retryAtMs } = value;
+  const { state, releases, more, lacksOlder, source, sourceFrom, url, readAtMs, error, retryAtMs } = value;
   return (
     notesStates.some((one) => one === state) &&
     isWholeNumber(more) &&
+    isTrueOrAbsent(lacksOlder) &&
     [source, sourceFrom, url, error].every((text) => text === undefined || isText(text)) &&
     [readAtMs, retryAtMs].every((time) => time === undefined || isWholeNumber(time)) &&
     [source, url].every((text) => text === undefined || isAddress(text)) &&
@@ -50,7 +51,7 @@ function isNotes(value: unknown): value is Notes {
 
 function isNotedRelease(value: unknown): boolean {
   if (!isJsonObject(value)) return false;
-  const { tag, title, url, publishedAtMs, isPrerelease, blocks, breaking, attention, points, isEmpty } = value;
+  const { tag, title, url, publishedAtMs, isPrerelease, blocks, breaking, attention, points, isEmpty, isCut } = value;
   const isHit = (hit: unknown) =>
     isJsonObject(hit) && isText(hit['text']) && breakingRules.some((rule) => rule === hit['rule']);
   return (
@@ -58,6 +59,7 @@ function isNotedRelease(value: unknown): boolean {
     isAddress(url) &&
     (publishedAtMs === undefined || isWholeNumber(publishedAtMs)) &&
     [isPrerelease, attention, isEmpty].every((one) => typeof one === 'boolean') &&
+    isTrueOrAbsent(isCut) &&
     isListOf(blocks, (block) => isBlock(block, 0)) &&
     isListOf(breaking, isHit) &&
     isListOf(points, isText)
@@ -99,6 +101,10 @@ const maxDepth = 60;
 
 function isListOf(value: unknown, isItem: (item: unknown) => boolean): boolean {
   return Array.isArray(value) && value.every(isItem);
+}
+
+function isTrueOrAbsent(value: unknown): boolean {
+  return value === undefined || value === true;
 }
 
 function isText(value: unknown): value is string {

@@ -47,7 +47,7 @@ export function notesRoute({ clock }: HttpParts): Route {
       if (others.length > 0) throw new HttpError(400, 'invalid query parameters: "engine" names several');
       const found = service.notesOf(name, engine);
       if (found === 'several') throw new HttpError(400, 'several engines have this container: name one with "engine"');
-      if (found === undefined) throw new HttpError(404, 'no newer version of this container is known');
+      if (found === undefined) throw new HttpError(404, 'no watched container of this name waits for a newer version');
       return { ...containerNotesEntry(found, full), ...replyFields(clock.nowMs()) };
     },
   });
