@@ -15,8 +15,7 @@ import {
 } from './container/container.ts';
 import type { NotesSummary } from './notes/notes.ts';
 import { hasFormerImage, withoutKept, type UnfinishedUpdate } from './recovery/leftovers.ts';
-import type { CandidateKind } from './image/version-tag.ts';
-import type { Hold } from './decision/decisions.ts';
+import type { Hold, CandidateKind } from './decision/decisions.ts';
 import type { ComposeState } from './compose/compose-state.ts';
 import type { UnwatchedReason, WatchedContainer } from './check/selection.ts';
 import { versionOf, type ImageVersions } from './image/labels.ts';

@@ -4,8 +4,9 @@ import { readTagLists, type TagList } from '../../../test/support/registry/tag-l
 import { digestOf } from '../../../test/support/scene/builders.ts';
 import type { RemoteImage } from '../../domain/outside/registry.ts';
 import { parseImageReference } from '../../domain/image/image-reference.ts';
-import { readTagPolicy, type TagPolicy } from '../../domain/image/version-tag.ts';
 import { createCandidateFinder } from './newer.ts';
+import { readTagPolicy } from '../../domain/settings/values/versions.ts';
+import type { TagPolicy } from '../../domain/image/choose-tag.ts';
 
 const lists = readTagLists('careful');
 const rows = lists.flatMap((list) => list.choices.map((choice) => ({ ...choice, list, image: list.image })));

@@ -1,7 +1,6 @@
 import { readOwnWays, type ServiceListing } from '../engine/listing.ts';
 import { obsoleteFailures, failedVersionsIn, type FailedVersion } from '../../domain/check/known-versions.ts';
 import { isContainer, type EngineRuns } from '../../domain/run/session.ts';
-import type { Approval } from '../../domain/image/version-tag.ts';
 import type { NotesService } from './notes.ts';
 import type { ReadOnlyOutside } from '../../domain/outside/outside.ts';
 import type { UnmatchedFilter, WatchedContainer } from '../../domain/check/selection.ts';
@@ -49,6 +48,7 @@ import { quoted } from '../../domain/text/printable.ts';
 import { ownJournal } from '../../domain/transaction/journal.ts';
 import { stopCode } from '../async/concurrency.ts';
 import { defined } from '../../domain/text/plain-data.ts';
+import type { Approval } from '../../domain/decision/decisions.ts';
 
 export type CheckReport = EngineRuns & {
   /** Containers in listing order. */

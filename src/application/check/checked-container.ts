@@ -1,5 +1,4 @@
-import type { Approval, CandidateKind } from '../../domain/image/version-tag.ts';
-import type { Hold, DecidedCandidate } from '../../domain/decision/decisions.ts';
+import type { Hold, DecidedCandidate, Approval, CandidateKind } from '../../domain/decision/decisions.ts';
 import type { WindowSetting } from '../../domain/settings/values/versions.ts';
 import type { VerifiedImage, Registry } from '../../domain/outside/registry.ts';
 import type { ComposeQuestion, ComposeState } from '../../domain/compose/compose-state.ts';

@@ -4,8 +4,9 @@ import { createFakeClock } from '../../../test/support/clock/fake-clock.ts';
 import type { Registry } from '../../domain/outside/registry.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
 import { parseImageReference } from '../../domain/image/image-reference.ts';
-import { readTagPolicy, type TagPolicy } from '../../domain/image/version-tag.ts';
 import { createCandidateFinder } from './newer.ts';
+import { readTagPolicy } from '../../domain/settings/values/versions.ts';
+import type { TagPolicy } from '../../domain/image/choose-tag.ts';
 
 const amd64 = { os: 'linux', architecture: 'amd64', variant: '' };
 const arm64 = { os: 'linux', architecture: 'arm64', variant: 'v8' };

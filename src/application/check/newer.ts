@@ -7,8 +7,8 @@ import { printTime } from '../../domain/text/duration.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { sentence } from '../../domain/text/words.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
-import { type TagCandidate } from '../../domain/image/version-tag.ts';
-import { chooseTag, hasPattern, lineOf, type TagQuestion } from '../../domain/image/choose-tag.ts';
+import { lineOf } from '../../domain/image/version-tag.ts';
+import { chooseTag, hasPattern, type TagQuestion, type TagCandidate } from '../../domain/image/choose-tag.ts';
 import {
   judgeFailure,
   judgeContent,

@@ -4,11 +4,16 @@ import type { ServiceEvent } from '../../domain/run/event.ts';
 import { parseDigest, familiarReference, tryParseImageReference } from '../../domain/image/image-reference.ts';
 import { isImageId } from '../../domain/check/container-reference.ts';
 import type { LastCheck, TrackedContainer } from '../../domain/inventory.ts';
-import { candidateKinds, printApproval } from '../../domain/image/version-tag.ts';
 import { failedInAnother } from '../../domain/plan/order.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { versionKinds } from '../../domain/settings/values/versions.ts';
-import { heldBecause, unknownBecause, type DecidedCandidate } from '../../domain/decision/decisions.ts';
+import {
+  heldBecause,
+  unknownBecause,
+  type DecidedCandidate,
+  candidateKinds,
+  printApproval,
+} from '../../domain/decision/decisions.ts';
 import { candidateDigest, otherDigest, type CheckedContainer, type UnheldVerdict } from '../check/checked-container.ts';
 import { freshReason, stalenesses } from '../../domain/check/verdict.ts';
 import { versionChanges } from '../../domain/image/labels.ts';

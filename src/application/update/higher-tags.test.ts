@@ -4,11 +4,10 @@ import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.
 import { makeCosignKey } from '../../../test/support/registry/cosign.ts';
 import { readVerificationKeys } from '../../adapters/process/verification-keys.ts';
 import type { Registry } from '../../domain/outside/registry.ts';
-import { versionKinds } from '../../domain/settings/values/versions.ts';
+import { versionKinds, readTagPolicy } from '../../domain/settings/values/versions.ts';
 import { parseImageReference } from '../../domain/image/image-reference.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
 import { defaultSettings, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import { readTagPolicy } from '../../domain/image/version-tag.ts';
 import type { Application } from '../application.ts';
 import { createApplication } from '../create-application.ts';
 

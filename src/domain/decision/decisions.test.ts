@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Digest } from '../image/image-reference.ts';
 import { parseWindows, createTimeZone, createWindows, type Windows } from './windows.ts';
-import { type Approval, needsApproval, printApproval, readApproval } from '../image/version-tag.ts';
 import {
   obsoleteDecisions,
   decisionFor,
@@ -15,10 +14,15 @@ import {
   type Decision,
   type DecisionRequest,
   type DecisionRecord,
+  type Approval,
+  needsApproval,
+  printApproval,
 } from './decisions.ts';
+import { versionKinds } from '../settings/values/versions.ts';
 
 type HoldQuestion = Parameters<typeof holdOf>[0];
 
+const readApproval = versionKinds.approval.parse;
 const digestOf = (letter: string): Digest => `sha256:${letter.repeat(64)}`;
 const nowMs = Date.parse('2026-06-01T12:00:00Z');
 const request: DecisionRequest = { kind: 'approve', container: 'web', digest: digestOf('a'), by: 'alice' };

@@ -1,6 +1,6 @@
 /** Reasons that hold a newer version back, and the decisions of people about it. */
 
-import { needsApproval, type Approval, type CandidateKind } from '../image/version-tag.ts';
+import type { VersionKind } from '../image/version-tag.ts';
 import { isDigest, type Digest } from '../image/image-reference.ts';
 import { quoted, printable } from '../text/printable.ts';
 import { formatDuration, printTime } from '../text/duration.ts';
@@ -301,3 +301,38 @@ function isText(value: unknown): value is string {
 }
 
 const maxTextLength = 1000;
+
+/**
+ * The differences between a candidate and the current tag, the smallest first. `digest` means the same tag with other
+ * content.
+ */
+export const candidateKinds = ['digest', 'patch', 'minor', 'major'] as const satisfies readonly (
+  | 'digest'
+  | VersionKind
+)[];
+
+export type CandidateKind = (typeof candidateKinds)[number];
+
+/** The smallest kind of candidate that needs approval. `never`: no candidate does. */
+type ApprovalFrom = CandidateKind | 'never';
+
+/** The newer versions that wait for a person: by their kind, and by what their release notes say. */
+export type Approval = {
+  readonly from: ApprovalFrom;
+  /** Also any version whose release notes speak of breaking changes. */
+  readonly breaking: boolean;
+  /** Also any version whose release notes cannot be read. */
+  readonly unread: boolean;
+};
+
+/** The same in the notation of the option. */
+export function printApproval({ from, breaking, unread }: Approval): string {
+  const kind = from === 'never' ? [] : [from === 'digest' ? 'true' : from];
+  const words = [...kind, ...(breaking ? ['breaking'] : []), ...(unread ? ['unread'] : [])];
+  return words.length === 0 ? 'false' : words.join(',');
+}
+
+/** Whether a person must approve a candidate of the kind. */
+export function needsApproval(from: ApprovalFrom, kind: CandidateKind): boolean {
+  return from !== 'never' && candidateKinds.indexOf(kind) >= candidateKinds.indexOf(from);
+}

@@ -1,8 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readTagLists } from '../../../test/support/registry/tag-lists.ts';
+import type { BoundedPattern } from '../text/name-pattern.ts';
+import { parseVersionTag } from './version-tag.ts';
+import { readTagFilter, readTagPolicy } from '../settings/values/versions.ts';
+import type { TagPolicy } from './choose-tag.ts';
+
 import * as subject from './choose-tag.ts';
-import { readTagFilter, readTagPolicy, parseVersionTag, type TagFilter, type TagPolicy } from './version-tag.ts';
 
 const lists = readTagLists();
 const rows = lists.flatMap(({ image, tags, choices }) => choices.map((choice) => ({ image, tags, ...choice })));
@@ -381,7 +385,7 @@ function policyOf(text: string): TagPolicy {
   return policy;
 }
 
-function filterOf(text: string): TagFilter {
+function filterOf(text: string): BoundedPattern['isIn'] {
   const filter = readTagFilter(text);
   if (typeof filter !== 'function') throw new Error(filter.fault);
   return filter;

@@ -1,17 +1,15 @@
 import {
+  bestFirstAfter,
   compareNumbers,
   compareStages,
-  compareSuffixes,
+  compareVersions,
+  createVersionReader,
   mayFollow,
   parseVersionTag,
-  readEnd,
-  type TagCandidate,
-  type TagFilter,
-  type TagPolicy,
   type VersionKind,
   type VersionTag,
 } from './version-tag.ts';
-import { type BoundedPattern } from '../text/name-pattern.ts';
+import type { BoundedPattern } from '../text/name-pattern.ts';
 import { quoted } from '../text/printable.ts';
 
 export type TagQuestion = {
@@ -20,11 +18,24 @@ export type TagQuestion = {
   readonly tags: string;
   readonly policy: TagPolicy;
   /** Only these; absent: all. */
-  readonly include?: TagFilter;
-  readonly exclude?: TagFilter;
+  readonly include?: BoundedPattern['isIn'];
+  readonly exclude?: BoundedPattern['isIn'];
   /** The highest tag of the last check, empty if there was none. Undefined: there was no check. */
   readonly highestBefore?: string | undefined;
 };
+
+/**
+ * The tags that a container may move to. `digest`: none, only new content of its own tag. `patch`, `minor`, `major`:
+ * higher versions up to that kind. `regex`: tags that the pattern matches as a whole, in the order of the numbers in
+ * its groups.
+ */
+export type TagPolicy =
+  | { readonly kind: 'digest' }
+  | { readonly kind: VersionKind }
+  | { readonly kind: 'regex'; readonly text: string; readonly pattern: BoundedPattern };
+
+/** A tag that may replace the current one, and the kind of the step. */
+export type TagCandidate = { readonly tag: string; readonly kind: VersionKind };
 
 /**
  * Best first, so that the next one can be used if an image is missing for a platform; at most 1000. The first `newCount`
@@ -149,7 +160,7 @@ function placeAmong<Ranked>(
 function* findByVersion({ current, tags }: TagQuestion, widest: VersionKind): Steps<Found<VersionTag> | undefined> {
   const own = parseVersionTag(current);
   if (own === undefined) return undefined;
-  const endIn = rememberEnds();
+  const readVersion = createVersionReader();
   const compare = bestFirstAfter(own);
   const higher = new Map<string, VersionTag>();
   const early = new Map<string, VersionTag>();
@@ -164,7 +175,7 @@ function* findByVersion({ current, tags }: TagQuestion, widest: VersionKind): St
   let hasReleases = false;
   const parse = (tag: string): VersionTag | undefined => {
     if (!tag.startsWith(own.prefix) || tag === current) return undefined;
-    const version = parseVersionTag(tag, endIn);
+    const version = readVersion(tag);
     return version?.prefix === own.prefix ? version : undefined;
   };
   const words = withoutNumbers(own.prefix);
@@ -179,7 +190,7 @@ function* findByVersion({ current, tags }: TagQuestion, widest: VersionKind): St
     if (version === undefined) {
       const id = idAfter(own, tag);
       if (id !== undefined) refuse(id, 'id');
-      const beside = isBeside(tag) ? parseVersionTag(tag, endIn) : undefined;
+      const beside = isBeside(tag) ? readVersion(tag) : undefined;
       if (beside !== undefined && withoutNumbers(beside.prefix) === words && judge(own, beside, widest) === 'higher')
         refuse(beside, 'prefix');
       continue;
@@ -233,42 +244,12 @@ function idAfter(own: VersionTag, tag: string): VersionTag | undefined {
 
 const unstablePrefix = 'unstable-';
 
-/**
- * Whether another higher tag has the same numbers up to the first one that the current tag does not share: 20.04.1 and
- * 20.04.2 for 4.6.5. Without versions they are never in one line.
- */
-export function lineOf(current: string, one: string): (other: string) => boolean {
-  const [own, first] = [current, one].map((tag) => parseVersionTag(tag));
-  if (own === undefined || first === undefined) return () => false;
-  const changed = first.numbers.findIndex((number, at) => number !== own.numbers[at]);
-  if (changed === -1) return () => false;
-  const shared = first.numbers.slice(0, changed + 1);
-  return (other) => {
-    const second = parseVersionTag(other);
-    return second !== undefined && shared.every((number, at) => number === second.numbers[at]);
-  };
-}
-
-/** Thousands of tags of one listing share a few ends. */
-function rememberEnds(): typeof readEnd {
-  const known = new Map<string, ReturnType<typeof readEnd>>();
-  return (text) => {
-    if (known.has(text)) return known.get(text);
-    const end = readEnd(text);
-    known.set(text, end);
-    return end;
-  };
-}
-
 /** The first number that differs. The step from a pre-release to its release is a patch. */
 function kindOfStep(from: readonly number[], to: readonly number[]): VersionKind {
   const at = to.findIndex((number, index) => number !== from[index]);
   if (at === 0) return 'major';
   return at === 1 ? 'minor' : 'patch';
 }
-
-/** The number of leading numbers that stay the same. */
-const kept: Readonly<Record<VersionKind, number>> = { major: 0, minor: 1, patch: 2 };
 
 /** Why a higher version is no candidate, in the order of its interest to users. */
 const refusals = ['number', 'suffix', 'prefix', 'count', 'form', 'end', 'id', 'pre-release', 'policy'] as const;
@@ -288,7 +269,8 @@ function judge(own: VersionTag, next: VersionTag, widest: VersionKind): Refusal 
     if (later === undefined || later <= 0) return 'lower';
   }
   if (next.form !== own.form) return 'form';
-  for (let at = 0; at < kept[widest]; at += 1) if (next.numbers[at] !== own.numbers[at]) return 'policy';
+  const kept = { major: 0, minor: 1, patch: 2 }[widest];
+  if (next.numbers.slice(0, kept).some((number, at) => number !== own.numbers[at])) return 'policy';
   if (!isAlike) return 'count';
   if (!mayFollow(own.suffix, next.suffix)) return 'suffix';
   if (isYearAndMonth(next) && !isInYears(own)) return 'form';
@@ -405,25 +387,6 @@ function keyOf({ numbers, stage }: VersionTag): string {
   return JSON.stringify([numbers, stage]);
 }
 
-/** Without the suffix. */
-function compareVersions(one: VersionTag, other: VersionTag): number {
-  return compareNumbers(one.numbers, other.numbers) || (compareStages(one.stage, other.stage) ?? 0);
-}
-
-/** Independent of the order of the listing: equal versions (`1.2`, `1.02`) are ordered by their text. */
-function bestFirstAfter(own: VersionTag): (one: VersionTag, other: VersionTag) => number {
-  return (one, other) =>
-    compareVersions(other, one) ||
-    compareSuffixes(one.suffix, other.suffix, own.suffix) ||
-    one.tag.length - other.tag.length ||
-    compareTexts(one.tag, other.tag);
-}
-
-function compareTexts(one: string, other: string): number {
-  if (one === other) return 0;
-  return one < other ? -1 : 1;
-}
-
 function describeRefused(
   own: VersionTag,
   refused: ReadonlyMap<Refusal, VersionTag>,
@@ -431,17 +394,13 @@ function describeRefused(
 ): string | undefined {
   const told = refusals.flatMap((refusal) => {
     const version = refused.get(refusal);
-    return version === undefined
-      ? []
-      : [
-          `${quoted(version.tag)} is ${refusal === 'end' ? '' : 'higher, but '}${because[refusal](own, version, widest)}`,
-        ];
+    if (version === undefined) return [];
+    const why = because[refusal](own, version, widest);
+    return `${quoted(version.tag)} is ${refusal === 'end' ? '' : 'higher, but '}${why}`;
   });
-  return told.length === 0 ? undefined : told.slice(0, maxTold).join('; ');
+  // More would hide the reason that matters.
+  return told.length === 0 ? undefined : told.slice(0, 2).join('; ');
 }
-
-/** More would hide the reason that matters. */
-const maxTold = 2;
 
 const because: Readonly<Record<Refusal, (own: VersionTag, next: VersionTag, widest: VersionKind) => string>> = {
   number: (own, { suffix: { bare } }) =>
@@ -479,7 +438,8 @@ function* findByPattern({ current, tags }: TagQuestion, pattern: BoundedPattern)
   return {
     higher,
     own,
-    compare: (one, other) => compareNumbers(other.numbers, one.numbers) || compareTexts(one.tag, other.tag),
+    compare: (one, other) =>
+      compareNumbers(other.numbers, one.numbers) || Number(one.tag > other.tag) - Number(one.tag < other.tag),
     read,
     because: undefined,
   };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readTagFilter, readTagPolicy } from './version-tag.ts';
+import { readTagFilter, readTagPolicy } from '../settings/values/versions.ts';
 
 describe('readTagPolicy()', () => {
   test.each(['digest', 'patch', 'minor', 'major'])('reads %s in any case, with spaces around it', (kind) => {
@@ -20,7 +20,7 @@ describe('readTagPolicy()', () => {
     [`regex:(${'\\d'.repeat(600)})`, 'the pattern is too large'],
     ['regex:(\\pL{1000})', 'the pattern is too large'],
   ])('refuses %j', (text, fault) => {
-    expect(readTagPolicy(text)).toEqual({ fault: expect.stringContaining(fault) as unknown });
+    expect(readTagPolicy(text)).toEqual({ kind: 'unreadable', text, fault: expect.stringContaining(fault) as unknown });
   });
 });
 

@@ -1,5 +1,4 @@
 import { isTag } from './image-reference.ts';
-import { boundedPattern, type BoundedPattern } from '../text/name-pattern.ts';
 
 /**
  * A tag that names a version: `v1.27.0-rc.1-alpine3.20` has the prefix `v`, the numbers 1, 27 and 0, the stage `rc.1` and
@@ -30,9 +29,23 @@ type VersionEnd = Pick<VersionTag, 'stage' | 'suffix'>;
 
 /**
  * Undefined for words (`latest`, `stable-alpine`), commits (`sha-3f2a1bc`), signatures, versions of other programs alone
- * (`php8.1-apache`), and single numbers that are probably ids. `endIn` may cache ends.
+ * (`php8.1-apache`), and single numbers that are probably ids.
  */
-export function parseVersionTag(tag: string, endIn = readEnd): VersionTag | undefined {
+export function parseVersionTag(tag: string): VersionTag | undefined {
+  return parse(tag, readEnd);
+}
+
+/** `parseVersionTag` for the thousands of tags of one listing, which share a few ends. */
+export function createVersionReader(): typeof parseVersionTag {
+  const known = new Map<string, VersionEnd | undefined>();
+  const endIn = (text: string) => {
+    if (!known.has(text)) known.set(text, readEnd(text));
+    return known.get(text);
+  };
+  return (tag) => parse(tag, endIn);
+}
+
+function parse(tag: string, endIn: typeof readEnd): VersionTag | undefined {
   if (!isTag(tag)) return undefined;
   const prefix = prefixOf(tag);
   if (prefix === undefined) return undefined;
@@ -47,7 +60,7 @@ export function parseVersionTag(tag: string, endIn = readEnd): VersionTag | unde
 }
 
 /** The stage and the suffix in the text after the numbers. */
-export function readEnd(after: string): VersionEnd | undefined {
+function readEnd(after: string): VersionEnd | undefined {
   const found = after === '' ? undefined : readStage(after);
   const suffix = readSuffix(after.slice(found?.length ?? 0));
   return suffix && { stage: found?.stage, suffix };
@@ -230,11 +243,25 @@ export function mayFollow(suffix: Suffix, next: Suffix): boolean {
   );
 }
 
+/** Independent of the order of the listing: equal versions (`1.2`, `1.02`) are ordered by their text. */
+export function bestFirstAfter(own: VersionTag): (one: VersionTag, other: VersionTag) => number {
+  return (one, other) =>
+    compareVersions(other, one) ||
+    compareSuffixes(one.suffix, other.suffix, own.suffix) ||
+    one.tag.length - other.tag.length ||
+    Number(one.tag > other.tag) - Number(one.tag < other.tag);
+}
+
+/** Without the suffix. */
+export function compareVersions(one: VersionTag, other: VersionTag): number {
+  return compareNumbers(one.numbers, other.numbers) || (compareStages(one.stage, other.stage) ?? 0);
+}
+
 /**
  * Below 0: of two tags of one version, the first is better as a successor of `own`. A number without a word stays if it
  * can. Then comes the smallest change of the base system, then the latest build.
  */
-export function compareSuffixes(one: Suffix, other: Suffix, own: Suffix): number {
+function compareSuffixes(one: Suffix, other: Suffix, own: Suffix): number {
   const changes = (suffix: Suffix) => Number(compareNumbers(suffix.bare, own.bare) !== 0);
   return (
     changes(one) - changes(other) ||
@@ -293,6 +320,22 @@ function mayBeProgram(name: string, digits: string): boolean {
 const buildWords: ReadonlySet<string> = new Set(
   'ls r rev build p patch hotfix security ce ee k3s k0s rke2r gke vmware'.split(' '),
 );
+
+/**
+ * Whether another higher tag has the same numbers up to the first one that the current tag does not share: 20.04.1 and
+ * 20.04.2 for 4.6.5. Without versions they are never in one line.
+ */
+export function lineOf(current: string, one: string): (other: string) => boolean {
+  const [own, first] = [current, one].map((tag) => parseVersionTag(tag));
+  if (own === undefined || first === undefined) return () => false;
+  const changed = first.numbers.findIndex((number, at) => number !== own.numbers[at]);
+  if (changed === -1) return () => false;
+  const shared = first.numbers.slice(0, changed + 1);
+  return (other) => {
+    const second = parseVersionTag(other);
+    return second !== undefined && shared.every((number, at) => number === second.numbers[at]);
+  };
+}
 
 /** A stage before a release (`rc.1`, `beta2`, `-SNAPSHOT`), or a correction after it (`-security-01`, `p31`). */
 type Stage = {
@@ -374,103 +417,5 @@ const correction =
 /** `-CU13` of SQL Server, and not `-cu118`, which is CUDA 11.8. */
 const cumulative = /^[-_.]?(CU)[-_.]?(\d{1,2})(?![a-z\d])/;
 
-/** Which newer tags a container may move to, and which of them need approval. */
-
-/** The kinds of a version step, the smallest first: in a later number, the second, or the first one. */
-const versionKinds = ['patch', 'minor', 'major'] as const;
-
-export type VersionKind = (typeof versionKinds)[number];
-
-/**
- * The tags that a container may move to. `digest`: none, only new content of its own tag. `patch`, `minor`, `major`:
- * higher versions up to that kind. `regex`: tags that the pattern matches as a whole, in the order of the numbers in
- * its groups.
- */
-export type TagPolicy =
-  | { readonly kind: 'digest' }
-  | { readonly kind: VersionKind }
-  | { readonly kind: 'regex'; readonly text: string; readonly pattern: BoundedPattern };
-
-/** A tag that may replace the current one, and the kind of the step. */
-export type TagCandidate = { readonly tag: string; readonly kind: VersionKind };
-
-/** Reads a policy. The fault completes "Cannot read …: ". */
-export function readTagPolicy(text: string): TagPolicy | { readonly fault: string } {
-  const trimmed = text.trim();
-  if (/^regex:/i.test(trimmed)) return readRegex(trimmed.slice('regex:'.length));
-  const kind = trimmed.toLowerCase();
-  if (kind === 'digest' || kind === 'patch' || kind === 'minor' || kind === 'major') return { kind };
-  return { fault: 'it takes digest, patch, minor, major or regex:PATTERN' };
-}
-
-/** Whether a tag matches a pattern in RE2 syntax, anywhere in the tag. */
-export type TagFilter = (tag: string) => boolean;
-
-/** Reads the pattern of `tag-include` or `tag-exclude`. */
-export function readTagFilter(text: string): TagFilter | { readonly fault: string } {
-  const pattern = boundedPattern(text.trim());
-  return 'fault' in pattern ? pattern : pattern.isIn;
-}
-
-function readRegex(text: string): TagPolicy | { readonly fault: string } {
-  const pattern = boundedPattern(text);
-  if ('fault' in pattern) return pattern;
-  if (pattern.groupCount === 0)
-    return { fault: 'the pattern needs a group around the numbers that order the tags, as in ^(\\d+\\.\\d+)-apache$' };
-  return { kind: 'regex', text, pattern };
-}
-
-/**
- * The differences between a candidate and the current tag, the smallest first. `digest` means the same tag with other
- * content.
- */
-export const candidateKinds = ['digest', ...versionKinds] as const;
-
-export type CandidateKind = (typeof candidateKinds)[number];
-
-/** The smallest kind of candidate that needs approval. `never`: no candidate does. */
-type ApprovalFrom = CandidateKind | 'never';
-
-/** The newer versions that wait for a person: by their kind, and by what their release notes say. */
-export type Approval = {
-  readonly from: ApprovalFrom;
-  /** Also any version whose release notes speak of breaking changes. */
-  readonly breaking: boolean;
-  /** Also any version whose release notes cannot be read. */
-  readonly unread: boolean;
-};
-
-/**
- * Reads `true` (all kinds), `false`, `patch`, `minor` or `major` (that kind and those that go further), `breaking` and
- * `unread`, also several of them with commas. Undefined for any other text.
- */
-export function readApproval(text: string): Approval | undefined {
-  const words = text.split(',').map((word) => word.trim().toLowerCase());
-  const kinds = words.filter((word) => word !== 'breaking' && word !== 'unread').map((word) => spellings.get(word));
-  if (kinds.includes(undefined) || kinds.length > 1) return undefined;
-  return { from: kinds[0] ?? 'never', breaking: words.includes('breaking'), unread: words.includes('unread') };
-}
-
-/** The same in the notation of the option. */
-export function printApproval({ from, breaking, unread }: Approval): string {
-  const kind = from === 'never' ? [] : [from === 'digest' ? 'true' : from];
-  const words = [...kind, ...(breaking ? ['breaking'] : []), ...(unread ? ['unread'] : [])];
-  return words.length === 0 ? 'false' : words.join(',');
-}
-
-/** Whether a person must approve a candidate of the kind. */
-export function needsApproval(from: ApprovalFrom, kind: CandidateKind): boolean {
-  return from !== 'never' && candidateKinds.indexOf(kind) >= candidateKinds.indexOf(from);
-}
-
-const spellings: ReadonlyMap<string, ApprovalFrom> = new Map([
-  ['true', 'digest'],
-  ['yes', 'digest'],
-  ['1', 'digest'],
-  ['false', 'never'],
-  ['no', 'never'],
-  ['0', 'never'],
-  ['patch', 'patch'],
-  ['minor', 'minor'],
-  ['major', 'major'],
-]);
+/** The kinds of a version step: in a later number, the second, or the first one. */
+export type VersionKind = 'patch' | 'minor' | 'major';

@@ -9,7 +9,7 @@ import {
 } from '../values/versions.ts';
 import { kinds } from '../values/label-values.ts';
 import { optionTable, type ServiceOptionParts } from './option.ts';
-import type { Approval } from '../../image/version-tag.ts';
+import type { Approval } from '../../decision/decisions.ts';
 
 const ownTagOnly: PolicySetting = { kind: 'digest' };
 

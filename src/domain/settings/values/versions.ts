@@ -1,16 +1,10 @@
-import {
-  readTagFilter,
-  readTagPolicy,
-  type TagFilter,
-  type TagPolicy,
-  printApproval,
-  readApproval,
-  type Approval,
-} from '../../image/version-tag.ts';
 import type { ValueKind } from './label-values.ts';
 import { parseWindows, type Window } from '../../decision/windows.ts';
-import { repositoryKey, tryParseImageReference } from '../../image/image-reference.ts';
 import type { AllowedIdentity, RequiredAnnotation } from '../../image/signature.ts';
+import { printApproval, type Approval } from '../../decision/decisions.ts';
+import { boundedPattern, type BoundedPattern } from '../../text/name-pattern.ts';
+import { repositoryKey, tryParseImageReference } from '../../image/image-reference.ts';
+import type { TagPolicy } from '../../image/choose-tag.ts';
 
 /** An unreadable label. It counts as a value, so that the option does not replace it. */
 type UnreadableRule = { readonly kind: 'unreadable'; readonly text: string; readonly fault: string };
@@ -22,17 +16,17 @@ export type PolicySetting = TagPolicy | UnreadableRule;
 /** `none`: no rule is set. */
 export type TagPatternSetting =
   | { readonly kind: 'none' }
-  | { readonly kind: 'pattern'; readonly text: string; readonly isIn: TagFilter }
+  | { readonly kind: 'pattern'; readonly text: string; readonly isIn: BoundedPattern['isIn'] }
   | UnreadableRule;
 
 const tagPolicy: ValueKind<PolicySetting> = {
   accepted: 'digest, patch, minor, major, or regex: with a pattern of RE2 that has a group around the numbers',
-  parse: readable(readPolicy),
+  parse: readable(readTagPolicy),
   print: printPolicy,
 };
 
 /** The same for a label. */
-const tagPolicyOfLabel: ValueKind<PolicySetting> = { ...tagPolicy, parse: readPolicy, tooLong };
+const tagPolicyOfLabel: ValueKind<PolicySetting> = { ...tagPolicy, parse: readTagPolicy, tooLong };
 
 /** The pattern of an option, found anywhere in a tag. */
 const tagPattern: ValueKind<TagPatternSetting> = {
@@ -70,6 +64,29 @@ const approvalOfLabel: ValueKind<Approval> = {
   tooLong: everyKind,
 };
 
+/**
+ * Reads `true` (all kinds), `false`, `patch`, `minor` or `major` (that kind and those that go further), `breaking` and
+ * `unread`, also several of them with commas. Undefined for any other text.
+ */
+function readApproval(text: string): Approval | undefined {
+  const words = text.split(',').map((word) => word.trim().toLowerCase());
+  const kinds = words.filter((word) => word !== 'breaking' && word !== 'unread').map((word) => spellings.get(word));
+  if (kinds.includes(undefined) || kinds.length > 1) return undefined;
+  return { from: kinds[0] ?? 'never', breaking: words.includes('breaking'), unread: words.includes('unread') };
+}
+
+const spellings: ReadonlyMap<string, Approval['from']> = new Map([
+  ['true', 'digest'],
+  ['yes', 'digest'],
+  ['1', 'digest'],
+  ['false', 'never'],
+  ['no', 'never'],
+  ['0', 'never'],
+  ['patch', 'patch'],
+  ['minor', 'minor'],
+  ['major', 'major'],
+]);
+
 const window: ValueKind<WindowSetting> = {
   accepted: 'windows such as "02:00-05:00" or "Sat,Sun 01:00-06:00; Wed 23:00-02:00", or always',
   parse: readable(readWindow),
@@ -83,16 +100,31 @@ const windowOfLabel: ValueKind<WindowSetting> = {
   tooLong,
 };
 
-function readPolicy(text: string): PolicySetting {
-  const policy = readTagPolicy(text);
-  return 'fault' in policy ? { kind: 'unreadable', text, fault: policy.fault } : policy;
-}
-
 function readPattern(text: string): TagPatternSetting {
   if (text === '') return { kind: 'none' };
   if (/\s/.test(text)) return { kind: 'unreadable', text, fault: 'it has white space, which no tag has' };
   const isIn = readTagFilter(text);
   return 'fault' in isIn ? { kind: 'unreadable', text, fault: isIn.fault } : { kind: 'pattern', text, isIn };
+}
+
+/** The fault completes "Cannot read …: ". */
+export function readTagPolicy(text: string): PolicySetting {
+  const trimmed = text.trim();
+  const kind = trimmed.toLowerCase();
+  if (kind === 'digest' || kind === 'patch' || kind === 'minor' || kind === 'major') return { kind };
+  const refuse = (fault: string): UnreadableRule => ({ kind: 'unreadable', text, fault });
+  if (!kind.startsWith('regex:')) return refuse('it takes digest, patch, minor, major or regex:PATTERN');
+  const written = trimmed.slice('regex:'.length);
+  const pattern = boundedPattern(written);
+  if ('fault' in pattern) return refuse(pattern.fault);
+  if (pattern.groupCount > 0) return { kind: 'regex', text: written, pattern };
+  return refuse('the pattern needs a group around the numbers that order the tags, as in ^(\\d+\\.\\d+)-apache$');
+}
+
+/** Reads the pattern of `tag-include` or `tag-exclude`. */
+export function readTagFilter(text: string): BoundedPattern['isIn'] | { readonly fault: string } {
+  const pattern = boundedPattern(text.trim());
+  return 'fault' in pattern ? pattern : pattern.isIn;
 }
 
 function readable<Rule extends { readonly kind: string }>(read: (text: string) => Rule) {

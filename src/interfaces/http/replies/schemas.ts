@@ -1,7 +1,6 @@
 import { composeStates } from '../../../domain/compose/compose-state.ts';
 import { words } from '../../../domain/text/words.ts';
-import { candidateKinds } from '../../../domain/image/version-tag.ts';
-import { heldBecause, unknownBecause } from '../../../domain/decision/decisions.ts';
+import { heldBecause, unknownBecause, candidateKinds } from '../../../domain/decision/decisions.ts';
 import { sourcePlaces } from '../../../domain/image/image-source.ts';
 import { notesStates } from '../../../domain/notes/notes.ts';
 import { engineRunResults, entryKinds, outcomeKinds } from '../../../domain/run/session.ts';
