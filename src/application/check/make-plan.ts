@@ -9,16 +9,15 @@ import { quoted } from '../../domain/text/printable.ts';
 import { imageLabelsIn } from '../../domain/container/lookup.ts';
 import { monitoredOnly, whyOptedOut } from '../../domain/check/selection.ts';
 import { labelValuesOf, type ServiceSettings, type SelfUpdate } from '../../domain/settings/effective-settings.ts';
-import {
-  planUpdate,
-  affectedBy,
-  type MadePlan,
-  type StaleContainer,
-  type UpdatePlan,
-} from '../../domain/plan/update-plan.ts';
+import { planUpdate, type MadePlan, type StaleContainer, type UpdatePlan } from '../../domain/plan/update-plan.ts';
 import type { CheckReport } from './check.ts';
 import { listAll, readOwnWays, unlessBroken, type Listing } from '../engine/listing.ts';
-import { buildDependencyGraph, type DependencyGraph, type SoftOptions } from '../../domain/plan/dependency-graph.ts';
+import {
+  buildDependencyGraph,
+  type DependencyGraph,
+  type SoftOptions,
+  affectedBy,
+} from '../../domain/plan/dependency-graph.ts';
 import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
 
 export function staleIn(

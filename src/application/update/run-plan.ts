@@ -3,14 +3,7 @@ import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import type {
-  CanaryGroup,
-  UpdatePlan,
-  PlannedMember,
-  PlannedTransaction,
-  Requirement,
-  PlannedRestart,
-} from '../../domain/plan/update-plan.ts';
+import type { CanaryGroup, UpdatePlan, PlannedMember, PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import { judgeCanary, newImageOf, type CanaryVerdict, type NetworkOrder } from '../../domain/plan/order.ts';
 import { fetchImage, foreignPlatform, type ImageAhead } from '../transaction/create-successor.ts';
 import { createSlots, mapConcurrently } from '../async/concurrency.ts';
@@ -22,6 +15,7 @@ import { createStopTimes } from '../transaction/open-transaction.ts';
 import { addTo } from '../../domain/text/plain-data.ts';
 import { contentOf } from '../engine/listing.ts';
 import { requirePermissions } from '../engine/permissions.ts';
+import type { PlannedRestart } from '../../domain/plan/dependency-graph.ts';
 
 /**
  * Runs the transactions of a plan, `updateConcurrency` at once or one by one, and then the restarts. A transaction
@@ -173,7 +167,7 @@ function leftOutcomes(
 async function whyNotReady(
   outside: Outside,
   settings: ServiceSettings,
-  requirements: readonly Requirement[],
+  requirements: PlannedTransaction['requires'],
   signal?: AbortSignal,
 ): Promise<string | undefined> {
   for (const { name, condition } of requirements) {

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { digestOf, idOf, inspectedContainer } from '../../../test/support/scene/builders.ts';
 import type { Container, ContainerStatus } from '../container/container.ts';
 import { defaultSettings } from '../settings/effective-settings.ts';
-import { buildDependencyGraph } from './dependency-graph.ts';
-import { affectedBy, planUpdate } from './update-plan.ts';
+import { buildDependencyGraph, affectedBy } from './dependency-graph.ts';
+import { planUpdate } from './update-plan.ts';
 
 const id = (name: string) => idOf(`container ${name}`);
 const nameOf = (index: number) => `c${index}`;

@@ -4,7 +4,7 @@ import {
   type DesiredEndStateSettings,
 } from '../settings/effective-settings.ts';
 import type { Container } from '../container/container.ts';
-import { type PlannedUnit, unitOf } from '../container/quadlet.ts';
+import type { PlannedUnit } from '../container/quadlet.ts';
 import {
   awaitedJobs,
   replacedTogetherWith,
@@ -13,6 +13,8 @@ import {
   hardDependenciesOfId,
   strongComponents,
   type DependencyGraph,
+  type PlannedRestart,
+  planRestarts,
 } from './dependency-graph.ts';
 import type { PlannedService } from '../swarm/decide-service.ts';
 import type { OwnWays } from '../self-update/own-ways.ts';
@@ -66,7 +68,10 @@ export type CanaryGroup = {
   readonly transactions: readonly string[];
 };
 
-type PlanInput = Omit<RestartsInput & ReplacementContext, 'jobs' | 'moved'> & {
+type PlanInput = Omit<ReplacementContext, 'jobs' | 'moved'> & {
+  readonly settings: DesiredEndStateSettings;
+  /** Why a container must not be changed (`is monitored only`), by id. */
+  readonly optedOut: ReadonlyMap<string, string>;
   readonly stale: readonly StaleContainer[];
 };
 
@@ -76,15 +81,15 @@ type PlanInput = Omit<RestartsInput & ReplacementContext, 'jobs' | 'moved'> & {
  */
 export function planUpdate(given: PlanInput): UpdatePlan {
   const { graph } = given;
-  const input = { ...given, jobs: awaitedJobs(graph) };
-  const stale = new Map(input.stale.map((container) => [container.id, container]));
+  const stale = new Map(given.stale.map((container) => [container.id, container]));
+  const input = { ...given, stale, jobs: awaitedJobs(graph) };
   const known = [...stale.keys()].filter((id) => graph.containers.has(id));
   const moved = replacedTogetherWith(graph, known);
   const transactions: Omit<PlannedTransaction, 'after'>[] = [];
   const refusals = new Map<string, Pick<UpdatePlan['refused'][number], 'reason' | 'isFailure'>>();
   for (const group of groupsOf(graph, moved)) {
-    const endings = endingsOf(group, stale, input);
-    const transaction = transactionOf(group, endings, stale, input);
+    const endings = endingsOf(group, input);
+    const transaction = transactionOf(group, endings, input);
     const reason = whyRefused(group, endings, input);
     const failure = reason ?? whyNoCopy(transaction.members, input);
     for (const { id } of group) {
@@ -99,8 +104,8 @@ export function planUpdate(given: PlanInput): UpdatePlan {
     .map(({ container }) => container.id);
   return {
     ...ownLast(inOrder(transactions, graph), input),
-    restarts: planRestarts(startedAnew, { ...input, optedOut: new Map([...input.optedOut, ...input.doors]) }),
-    refused: input.stale
+    restarts: planRestarts({ ...given, startedAnew, optedOut: new Map([...given.optedOut, ...given.doors]) }),
+    refused: given.stale
       .filter(({ id }) => refusals.has(id) || !graph.containers.has(id))
       .map(({ id, name }) => ({
         id,
@@ -135,13 +140,12 @@ function ownLast(
 }
 
 /** `jobs`: ids of jobs that other containers wait for. */
-type KnownInput = PlanInput & { readonly jobs: ReadonlySet<string> };
+type KnownInput = Omit<PlanInput, 'stale'> & {
+  readonly jobs: ReadonlySet<string>;
+  readonly stale: ReadonlyMap<string, StaleContainer>;
+};
 
-function endingsOf(
-  group: readonly Container[],
-  stale: ReadonlyMap<string, StaleContainer>,
-  { jobs, settings }: KnownInput,
-): Endings {
+function endingsOf(group: readonly Container[], { jobs, stale, settings }: KnownInput): Endings {
   const part = ({ id }: Container) => ({ isLinked: !stale.has(id), isJob: jobs.has(id) });
   return new Map(group.map((container) => [container.id, desiredEndStateOf(container, part(container), settings)]));
 }
@@ -179,12 +183,9 @@ export type PlannedTransaction = {
   readonly members: readonly PlannedMember[];
   /** Ids of transactions that must succeed first, because a container here depends on one there. */
   readonly after: readonly string[];
-  /** Compose conditions of its members on other containers. */
-  readonly requires: readonly Requirement[];
+  /** Compose conditions of its members on other containers. By name, because one may have been replaced by then. */
+  readonly requires: readonly { readonly name: string; readonly condition: ComposeCondition }[];
 };
-
-/** By name, because the container may have been replaced by then. */
-export type Requirement = { readonly name: string; readonly condition: ComposeCondition };
 
 export type PlannedMember = NewImage & {
   readonly container: Container;
@@ -275,7 +276,6 @@ type Endings = ReadonlyMap<string, DesiredEndState>;
 function transactionOf(
   group: readonly Container[],
   endings: Endings,
-  stale: ReadonlyMap<string, StaleContainer>,
   input: KnownInput,
 ): Omit<PlannedTransaction, 'after'> {
   const { graph } = input;
@@ -285,7 +285,7 @@ function transactionOf(
     ),
   );
   const members = group.map((container): PlannedMember => {
-    const update = stale.get(container.id);
+    const update = input.stale.get(container.id);
     const cause = update === undefined ? 'linked' : 'stale';
     const desiredEndState = endings.get(container.id) ?? 'stopped';
     const lendsVolumes = lenders.has(container.id);
@@ -294,12 +294,7 @@ function transactionOf(
     return {
       container,
       cause,
-      reference: update?.reference ?? container.settings.Config.Image,
-      digest: update?.digest,
-      ...(update?.formerReference !== undefined && { formerReference: update.formerReference }),
-      ...(update?.verified !== undefined && { verified: update.verified }),
-      ...(update?.imageId === undefined ? {} : { imageId: update.imageId }),
-      ...(update?.mustBeHeld && { mustBeHeld: true as const }),
+      ...imageFor(update, container),
       hardDependencies: hardDependenciesOfId(graph, container.id).filter((id) => endings.has(id)),
       ...(lendsVolumes && { lendsVolumes }),
       ...(data !== undefined && { data }),
@@ -311,6 +306,12 @@ function transactionOf(
     };
   });
   return { id: group[0]?.id ?? '', members, requires: requirementsOf(members, graph) };
+}
+
+function imageFor(update: StaleContainer | undefined, { settings }: Container): NewImage {
+  if (update === undefined) return { reference: settings.Config.Image, digest: undefined };
+  const { id, name, waitsBecause, ...image } = update;
+  return image;
 }
 
 /** A container that only moves with another one has no new version, and one that is not started changes nothing. */
@@ -326,7 +327,7 @@ function dataOf(
 }
 
 /** A member that is not started has no requirements. */
-function requirementsOf(members: readonly PlannedMember[], graph: DependencyGraph): readonly Requirement[] {
+function requirementsOf(members: readonly PlannedMember[], graph: DependencyGraph): PlannedTransaction['requires'] {
   const own = new Set(members.map(({ container }) => container.id));
   return members
     .filter(({ desiredEndState }) => desiredEndState !== 'stopped')
@@ -384,114 +385,4 @@ function neededTransactions(
     else for (const need of dependencies.get(id) ?? []) seen.add(need);
   }
   return [...needed];
-}
-
-/** A container that is restarted, not replaced, because a dependency is replaced or restarted. */
-export type PlannedRestart = {
-  readonly container: Container;
-  /** Its dependencies. The container is restarted only if one of them was replaced or restarted. */
-  readonly because: readonly Container[];
-};
-
-type RestartsInput = {
-  readonly graph: DependencyGraph;
-  /** Ids of jobs that other containers wait for. */
-  readonly jobs: ReadonlySet<string>;
-  /** Why a container must not be changed (`is monitored only`), by id. */
-  readonly optedOut: ReadonlyMap<string, string>;
-  /** The id of the container that we run in. */
-  readonly ownId: string | undefined;
-  readonly settings: DesiredEndStateSettings;
-};
-
-/**
- * Containers with `restart: true` on a dependency that is started again, directly or indirectly, dependencies first:
- * https://github.com/compose-spec/compose-spec/blob/main/05-services.md#depends_on. Includes containers with their own
- * update, because it may fail, and containers that use a namespace of a restarted one: they would keep the old one.
- */
-function planRestarts(startedAnew: readonly string[], input: RestartsInput): readonly PlannedRestart[] {
-  const { graph } = input;
-  const dependents = restartedAfterEach(graph);
-  const holders = holdersOfNamespaces(graph);
-  const reasons = new Map<string, string[]>();
-  const anew = new Set(startedAnew);
-  // A Set may grow during iteration; added ids are visited too.
-  for (const id of anew) {
-    // Users of the namespaces of a replaced container are replaced with it.
-    const users = reasons.has(id) ? (holders.get(id) ?? []) : [];
-    for (const dependent of [...(dependents.get(id) ?? []), ...users]) {
-      if (reasons.get(dependent)?.includes(id) || !mayBeRestarted(dependent, input, holders)) continue;
-      if (!reasons.has(dependent)) anew.delete(dependent);
-      addTo(reasons, dependent, id);
-      anew.add(dependent);
-    }
-  }
-  const order = strongComponents([...reasons.keys()], (id) => dependenciesOfId(graph, id)).flat();
-  return order.flatMap((id) => {
-    const container = graph.containers.get(id);
-    const because = (reasons.get(id) ?? []).flatMap((cause) => graph.containers.get(cause) ?? []);
-    return container === undefined ? [] : [{ container, because }];
-  });
-}
-
-/**
- * Ids of all containers whose state matters for the replacement of the given ones: the moved ones, the targets of their
- * dependencies, and the dependents that may be restarted.
- */
-export function affectedBy(
-  graph: Pick<DependencyGraph, 'containers' | 'hard' | 'soft'>,
-  ids: Iterable<string>,
-): ReadonlySet<string> {
-  const moved = replacedTogetherWith(graph, ids);
-  const touched = new Set(moved);
-  const dependents = restartedAfterEach(graph);
-  const holders = holdersOfNamespaces(graph);
-  // A Set may grow during iteration; added ids are visited too.
-  for (const id of touched)
-    for (const dependent of [...(dependents.get(id) ?? []), ...(holders.get(id) ?? [])]) touched.add(dependent);
-  for (const id of moved) for (const target of hardDependenciesOfId(graph, id)) touched.add(target);
-  return touched;
-}
-
-/** Dependents to restart, by the id of their dependency. */
-function restartedAfterEach({ soft }: Pick<DependencyGraph, 'soft'>): ReadonlyMap<string, readonly string[]> {
-  const dependents = new Map<string, string[]>();
-  for (const [id, dependencies] of soft) {
-    for (const { targetId, restart } of dependencies) {
-      if (restart) addTo(dependents, targetId, id);
-    }
-  }
-  return dependents;
-}
-
-/** Containers that use the network, IPC or process namespace of another, by the other's id. It ends with each stop. */
-function holdersOfNamespaces({ hard }: Pick<DependencyGraph, 'hard'>): ReadonlyMap<string, readonly string[]> {
-  const holders = new Map<string, string[]>();
-  for (const [id, dependencies] of hard) {
-    const shared = dependencies.filter(({ kind }) => kind === 'network' || kind === 'ipc' || kind === 'pid');
-    for (const target of new Set(shared.map(({ targetId }) => targetId)))
-      if (target !== undefined) addTo(holders, target, id);
-  }
-  return holders;
-}
-
-/** A container whose namespaces are in use is restarted only if all their users may be. Each is `asked` once. */
-function mayBeRestarted(
-  id: string,
-  input: RestartsInput,
-  holders: ReadonlyMap<string, readonly string[]>,
-  asked = new Set<string>(),
-): boolean {
-  if (asked.has(id)) return true;
-  asked.add(id);
-  const { graph, jobs, optedOut, ownId, settings } = input;
-  const container = graph.containers.get(id);
-  if (container === undefined || id === ownId || optedOut.has(id) || container.state.status !== 'running') return false;
-  // Its unit ends with the container, and removes it.
-  if (unitOf(container) !== undefined) return false;
-  if (desiredEndStateOf(container, { isLinked: true, isJob: jobs.has(id) }, settings) !== 'running') return false;
-  return (holders.get(id) ?? []).every((holder) => {
-    const status = graph.containers.get(holder)?.state.status;
-    return (status !== 'running' && status !== 'paused') || mayBeRestarted(holder, input, holders, asked);
-  });
 }
