@@ -2,7 +2,7 @@ import { shortId } from './container/container.ts';
 import { tryParseImageReference } from './image/image-reference.ts';
 import { releasePageOf } from './image/image-source.ts';
 import type { TrackedContainer, Inventory, UnwatchedTracked } from './inventory.ts';
-import type { UnwatchedKind } from './check/selection.ts';
+import type { UnwatchedReason } from './check/selection.ts';
 import { fleetKeyOf, shownName } from './run/session.ts';
 
 /** One container in a home automation. Texts have any length. Equal versions mean that it is up to date. */
@@ -316,7 +316,7 @@ function presenceOf({ inventory, unwatched }: RosterFacts): ReadonlyMap<string, 
 }
 
 /** Reasons that end without a change of settings. */
-const momentary: ReadonlySet<UnwatchedKind> = new Set(['stopped', 'restarting']);
+const momentary: ReadonlySet<UnwatchedReason['kind']> = new Set(['stopped', 'restarting']);
 
 function withState(entity: ContainerEntity, state: string): ContainerEntity {
   return { ...entity, attributes: { ...entity.attributes, state } };

@@ -1,6 +1,6 @@
 import { defined } from '../../domain/text/plain-data.ts';
 import { failedVersionsIn, failedVersionsOf } from '../../domain/check/known-versions.ts';
-import { indexImages, labelsOfImage } from '../../domain/container/lookup.ts';
+import { indexImages, labelsOfImage, suggestionFor } from '../../domain/container/lookup.ts';
 import type { RollbackOptions, ContainerOutcome, Session } from '../../domain/run/session.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import {
@@ -52,7 +52,6 @@ import { passHealthCheck } from '../health/health.ts';
 import { armRestore } from '../transaction/data.ts';
 import { memberFromJournal, opened } from '../transaction/open-transaction.ts';
 import { transact, type TransactOptions } from '../transaction/transact.ts';
-import { suggestionFor } from '../../domain/check/selection.ts';
 import { versionOf } from '../../domain/image/labels.ts';
 import { printTime } from '../../domain/text/duration.ts';
 import { needsSignature, verifyImage } from '../check/require-signature.ts';

@@ -1,7 +1,7 @@
 import { accessTest } from '../access/rights.ts';
 import { carriesAny, type Labels } from '../image/labels.ts';
 import type { ContainerSummary } from '../container/container.ts';
-import { composePrefix, type ImageLabelsOf } from '../container/lookup.ts';
+import { type ImageLabelsOf, forgivingPattern, suggestionFor } from '../container/lookup.ts';
 import {
   readLabels,
   effectiveSettings,
@@ -9,7 +9,7 @@ import {
   type LabelValues,
   type ServiceSettings,
 } from '../settings/effective-settings.ts';
-import { anyOf, namePattern, nearest, type NamePattern } from '../text/name-pattern.ts';
+import { anyOf, namePattern, type NamePattern } from '../text/name-pattern.ts';
 import { readContainerReference, type ContainerReference } from './container-reference.ts';
 import { ServiceError } from '../text/errors.ts';
 import { familiarReference, formatReference, matchesReference, type ImageReference } from '../image/image-reference.ts';
@@ -81,16 +81,6 @@ export function selectByImage(
   return { watched, unwatched };
 }
 
-type OptOutSettings = Pick<
-  ServiceSettings,
-  'disableContainers' | 'skipImageNames' | 'disableContainersByLabel' | 'monitorOnly' | 'labelTakesPrecedence'
->;
-
-/** `image` is the reference that the container was created from. */
-type Candidate = Pick<ContainerSummary, 'name' | 'labels' | 'image' | 'imageId' | 'networkMode'> & {
-  readonly imageLabels?: Labels | undefined;
-};
-
 /** A reason of `whyOptedOut()`. */
 export const monitoredOnly = 'is monitored only';
 
@@ -98,7 +88,16 @@ export const monitoredOnly = 'is monitored only';
  * Why a container must not be changed even for the update of another one. Undefined when it may be. A container outside
  * of the selection (another scope, not named) may be: otherwise it would stay broken.
  */
-export function whyOptedOut(candidate: Candidate, settings: OptOutSettings): string | undefined {
+export function whyOptedOut(
+  /** `image` is the reference that the container was created from. */
+  candidate: Pick<ContainerSummary, 'name' | 'labels' | 'image' | 'imageId' | 'networkMode'> & {
+    readonly imageLabels?: Labels | undefined;
+  },
+  settings: Pick<
+    ServiceSettings,
+    'disableContainers' | 'skipImageNames' | 'disableContainersByLabel' | 'monitorOnly' | 'labelTakesPrecedence'
+  >,
+): string | undefined {
   const { labels, imageLabels, image: text, imageId } = candidate;
   const { labelSettings } = readLabels(labels, imageLabels);
   const isDisabled = anyOf(settings.disableContainers.map(namePattern));
@@ -191,65 +190,12 @@ function whyNoName(
   return `There is no container named ${quoted(filter)}${suggestionFor(filter, all)}`;
 }
 
-/** A container by its name, and if it is of Compose by its service and project. */
-type Nameable = Pick<ContainerSummary, 'name'> & { readonly labels?: ContainerSummary['labels'] };
-
-/** The containers that a name of a person means: those that it matches, or else those that it may mean otherwise. */
-export function forgivingPattern(text: string, containers: readonly Nameable[]): NamePattern {
-  const pattern = namePattern(text);
-  if (containers.some(({ name }) => pattern(name))) return pattern;
-  const meant = new Set(otherwiseMeant(text, containers).map(({ name }) => name));
-  return (name) => meant.has(name);
-}
-
-/** By the first of: other letter case, Compose service, Compose project, glob. */
-function otherwiseMeant(text: string, containers: readonly Nameable[]): readonly Nameable[] {
-  const typed = text.trim().replace(/^\//, '').toLowerCase();
-  const label = (part: string) => (one: Nameable) => one.labels?.[`${composePrefix}${part}`]?.toLowerCase() === typed;
-  const glob = namePattern(
-    typed
-      .replaceAll(/[.+^${}()|[\]\\]/g, String.raw`\$&`)
-      .replaceAll('*', '.*')
-      .replaceAll('?', '.'),
-  );
-  const rules: readonly ((one: Nameable) => boolean)[] = [
-    ({ name }) => name.toLowerCase() === typed,
-    label('service'),
-    label('project'),
-    ...(/[*?]/.test(typed) ? [({ name }: Nameable) => glob(name.toLowerCase())] : []),
-  ];
-  return rules.map((isMeant) => containers.filter(isMeant)).find(({ length }) => length > 0) ?? [];
-}
-
-/** The end of a message about a name without a container: a near one, or else the names that there are. */
-export function suggestionFor(text: string, containers: readonly Nameable[]): string {
-  if (containers.length === 0) return '; there are no containers';
-  const list = (found: readonly string[]) =>
-    found
-      .slice(0, maxNamed)
-      .map((name) => quoted(name, 64))
-      .join(', ');
-  const meant = otherwiseMeant(text, containers).map(({ name }) => name);
-  if (meant.length > 0) return `; did you mean ${list(meant)}?`;
-  const names = containers.map(({ name }) => name);
-  const services = containers.flatMap(({ labels }) => labels?.[`${composePrefix}service`] ?? []);
-  const near = nearest(text.trim(), [...new Set([...names, ...services])].slice(0, maxCompared), 0.5);
-  if (near !== undefined) return `; did you mean ${quoted(near, 64)}?`;
-  const more = names.length > maxNamed ? `, and ${names.length - maxNamed} more` : '';
-  return `; the containers are ${list(names)}${more}`;
-}
-
-const maxNamed = 8;
-const maxCompared = 2000;
-
 function imagesAmong(all: readonly string[]): string {
   const images = [...new Set(all)];
   if (images.length === 0) return '; no container is watched';
-  const more = images.length > maxNamed ? `, and ${images.length - maxNamed} more` : '';
-  return `; the watched images are ${images
-    .slice(0, maxNamed)
-    .map((image) => quoted(image, 100))
-    .join(', ')}${more}`;
+  const more = images.length > 8 ? `, and ${images.length - 8} more` : '';
+  const first = images.slice(0, 8).map((image) => quoted(image, 100));
+  return `; the watched images are ${first.join(', ')}${more}`;
 }
 
 /**
@@ -270,8 +216,6 @@ export function refuseUnmatched(
 function lowerFirst(sentence: string): string {
   return sentence.charAt(0).toLowerCase() + sentence.slice(1);
 }
-
-/** Which containers are watched: by state, labels, names, images and scope. */
 
 /** The options that select the watched containers. */
 type SelectionSettings = Pick<
@@ -414,27 +358,30 @@ function imagePattern(texts: readonly string[]): (read: ContainerReference) => b
   };
 }
 
-type ScopeSource = {
+/**
+ * The effective scope, empty for unscoped: the configured one (`none` means unscoped), else the scope of Upkeep's own
+ * container.
+ */
+export function effectiveScope({
+  scope,
+  containers,
+  imageLabelsOf,
+  ownId,
+}: {
   /** Configured scope; undefined: none. */
   readonly scope: string | undefined;
   readonly containers: readonly ContainerSummary[];
   readonly imageLabelsOf: ImageLabelsOf;
   /** The id of the container that we run in. */
   readonly ownId: string | undefined;
-};
-
-/**
- * The effective scope, empty for unscoped: the configured one (`none` means unscoped), else the scope of Upkeep's own
- * container.
- */
-export function effectiveScope({ scope, containers, imageLabelsOf, ownId }: ScopeSource): string {
+}): string {
   if (scope !== undefined) return scope === 'none' ? '' : scope;
   const own = ownId === undefined ? undefined : containers.find(({ id }) => id === ownId);
   return (own && readLabels(own.labels, imageLabelsOf(own)).labelSettings.scope) ?? '';
 }
 
 /** The kinds of reasons why a container is not watched. */
-export type UnwatchedKind = keyof typeof remedies;
+type UnwatchedKind = keyof typeof remedies;
 
 /** The remedy for each kind. */
 const remedies = {
@@ -455,14 +402,10 @@ const remedies = {
  */
 export type UnwatchedReason = { readonly reason: string; readonly kind?: UnwatchedKind };
 
-type UnwatchedCount = {
-  readonly reason: UnwatchedKind;
-  readonly count: number;
-  readonly remedy: string;
-};
-
 /** The number of each kind, the largest first. */
-export function countUnwatched(omissions: readonly UnwatchedReason[]): readonly UnwatchedCount[] {
+export function countUnwatched(
+  omissions: readonly UnwatchedReason[],
+): readonly { readonly reason: UnwatchedKind; readonly count: number; readonly remedy: string }[] {
   const counts = new Map<UnwatchedKind, number>();
   for (const { kind } of omissions) if (kind !== undefined) counts.set(kind, (counts.get(kind) ?? 0) + 1);
   return [...counts]

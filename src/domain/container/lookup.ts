@@ -9,6 +9,8 @@ import {
   type Digest,
   type ImageReference,
 } from '../image/image-reference.ts';
+import { namePattern, nearest, type NamePattern } from '../text/name-pattern.ts';
+import { quoted } from '../text/printable.ts';
 
 /** Finds containers by the names and ids in other containers' settings. */
 export type ContainerLookup = {
@@ -268,3 +270,55 @@ function oncePerList<Result extends object>(read: (digests: readonly string[]) =
     return result;
   };
 }
+
+/** A container by its name, and if it is of Compose by its service and project. */
+type Nameable = Pick<ContainerSummary, 'name'> & { readonly labels?: ContainerSummary['labels'] };
+
+/** The containers that a name of a person means: those that it matches, or else those that it may mean otherwise. */
+export function forgivingPattern(text: string, containers: readonly Nameable[]): NamePattern {
+  const pattern = namePattern(text);
+  if (containers.some(({ name }) => pattern(name))) return pattern;
+  const meant = new Set(otherwiseMeant(text, containers).map(({ name }) => name));
+  return (name) => meant.has(name);
+}
+
+/** By the first of: other letter case, Compose service, Compose project, glob. */
+function otherwiseMeant(text: string, containers: readonly Nameable[]): readonly Nameable[] {
+  const typed = text.trim().replace(/^\//, '').toLowerCase();
+  const label = (part: string) => (one: Nameable) => one.labels?.[`${composePrefix}${part}`]?.toLowerCase() === typed;
+  const glob = namePattern(
+    typed
+      .replaceAll(/[.+^${}()|[\]\\]/g, String.raw`\$&`)
+      .replaceAll('*', '.*')
+      .replaceAll('?', '.'),
+  );
+  const rules: readonly ((one: Nameable) => boolean)[] = [
+    ({ name }) => name.toLowerCase() === typed,
+    label('service'),
+    label('project'),
+    ...(/[*?]/.test(typed) ? [({ name }: Nameable) => glob(name.toLowerCase())] : []),
+  ];
+  return rules.map((isMeant) => containers.filter(isMeant)).find(({ length }) => length > 0) ?? [];
+}
+
+/** The end of a message about a name without a container: a near one, or else the names that there are. */
+export function suggestionFor(text: string, containers: readonly Nameable[]): string {
+  if (containers.length === 0) return '; there are no containers';
+  const list = (found: readonly string[]) =>
+    found
+      .slice(0, maxNamed)
+      .map((name) => quoted(name, 64))
+      .join(', ');
+  const meant = otherwiseMeant(text, containers).map(({ name }) => name);
+  if (meant.length > 0) return `; did you mean ${list(meant)}?`;
+  const names = containers.map(({ name }) => name);
+  const services = containers.flatMap(({ labels }) => labels?.[`${composePrefix}service`] ?? []);
+  const near = nearest(text.trim(), [...new Set([...names, ...services])].slice(0, maxCompared), 0.5);
+  if (near !== undefined) return `; did you mean ${quoted(near, 64)}?`;
+  const more = names.length > maxNamed ? `, and ${names.length - maxNamed} more` : '';
+  return `; the containers are ${list(names)}${more}`;
+}
+
+const maxCompared = 2000;
+
+const maxNamed = 8;

@@ -1,7 +1,6 @@
 import { words } from '../../../domain/text/words.ts';
 import { ServiceError } from '../../../domain/text/errors.ts';
 import { isJsonObject, type JsonObject, objectOf } from '../../../domain/text/json.ts';
-import { forgivingPattern, suggestionFor } from '../../../domain/check/selection.ts';
 import { printable, quoted } from '../../../domain/text/printable.ts';
 import {
   exitCodes,
@@ -26,6 +25,7 @@ import {
   wordingOfCheck,
   type Wording,
 } from '../context/wording.ts';
+import { forgivingPattern, suggestionFor } from '../../../domain/container/lookup.ts';
 
 /** `upkeep containers`: the watched containers with the results of their last checks. With `--all` the others too. */
 export function createContainers(ask: Fetch<ContainersView>): ReadCommand {
