@@ -13,7 +13,7 @@ import {
 } from '../../domain/image/image-reference.ts';
 import { isContainer, type Cooldown, type EntryKind } from '../../domain/run/session.ts';
 import type { FailedVersion } from '../../domain/check/known-versions.ts';
-import type { Staleness, TagOfCandidate, Verdict } from '../../domain/check/verdict.ts';
+import type { Staleness, Verdict } from '../../domain/check/verdict.ts';
 import type { ReadReference } from './select-containers.ts';
 import { labelsInEffect } from '../../domain/settings/effective-settings.ts';
 import { projectOf } from '../../domain/compose/compose-project.ts';
@@ -141,7 +141,7 @@ export function describeChecked(
   };
 }
 
-function referencesOf(reference: string, candidate: TagOfCandidate | undefined) {
+function referencesOf(reference: string, candidate: Verdict['candidate']) {
   const successorReference = candidate === undefined ? reference : withTagOf(reference, candidate.reference);
   return { reference, successorReference };
 }

@@ -60,9 +60,10 @@ export type Verdict = {
   /** With `stale`: the image that an update must run, because its signature was checked. Absent: no signature is needed. */
   readonly verified?: VerifiedImage;
   /**
-   * With `stale` and `held`: the higher tag of the newer image. Absent: the newer image has the container's own tag.
+   * With `stale` and `held`: the higher tag of the newer image, and the kind of the step to it. Absent: it has the
+   * container's own tag.
    */
-  readonly candidate?: TagOfCandidate;
+  readonly candidate?: { readonly reference: ImageReference; readonly kind: VersionKind };
   /** With `stale`: why a scheduled run would hold the version back, although this request does not. */
   readonly otherwise?: Pick<Verdict, 'reason' | 'hold' | 'eligibleAtMs'>;
   /**
@@ -74,20 +75,6 @@ export type Verdict = {
   readonly hidesHigher?: true;
 };
 
-/** Another tag of the container's repository, and the kind of the step to it. */
-export type TagOfCandidate = { readonly reference: ImageReference; readonly kind: VersionKind };
-
-type CheckSettings =
-  | 'monitorOnly'
-  | 'noPull'
-  | 'cooldownMs'
-  | 'tagPolicy'
-  | 'tagInclude'
-  | 'tagExclude'
-  | 'verifyWith'
-  | 'verifyIdentities'
-  | 'verifyAnnotations';
-
 /** The container's image before any registry request. */
 export type CheckSubject = {
   readonly imageId: string;
@@ -96,7 +83,18 @@ export type CheckSubject = {
   readonly reference: ImageReference;
   /** Undefined: the engine no longer has the image, though the container runs it. */
   readonly image: ImageSummary | undefined;
-  readonly effective: Pick<ServiceSettings, CheckSettings>;
+  readonly effective: Pick<
+    ServiceSettings,
+    | 'monitorOnly'
+    | 'noPull'
+    | 'cooldownMs'
+    | 'tagPolicy'
+    | 'tagInclude'
+    | 'tagExclude'
+    | 'verifyWith'
+    | 'verifyIdentities'
+    | 'verifyAnnotations'
+  >;
   /** A label names the image's reference, for this container and its successor. */
   readonly isNamedByLabel?: boolean;
   /** Whether its image is from the repository of the reference, by a label or a journal. Absent: nothing says so. */
@@ -335,15 +333,11 @@ function held(reason: string, hold: Hold, subject: CheckSubject): Verdict {
  */
 function isBuiltLocally({ image, reference }: CheckSubject, images: ImageIndex): boolean {
   if (image === undefined) return false;
-  if (isPodmansLocalName(reference) && digestOfRepository(image.digests, reference).length === 0) return true;
+  // Podman puts `localhost/` before each name that the user chose, also before that of a pulled image (`podman tag`).
+  if (reference.registry === 'localhost' && digestOfRepository(image.digests, reference).length === 0) return true;
   if (image.digests.length > 0) return false;
   const tagged = images.byTag(reference);
   return userTags(image).length > 0 || (tagged !== undefined && tagged.digests.length === 0);
-}
-
-/** Podman puts `localhost/` before each name that the user chose, also before that of a pulled image (`podman tag`). */
-function isPodmansLocalName({ registry }: ImageReference): boolean {
-  return registry === 'localhost';
 }
 
 /** Whether the container's image has one of the digests. */
@@ -372,32 +366,26 @@ function judgeNewer(
   const cooldown = { ageMs: age.ms, delayMs: cooldownMs };
   if (age.ms >= cooldownMs) return subject.ignoresCooldown ? stale : { ...stale, cooldown };
   const eligibleAtMs = nowMs + cooldownMs - age.ms;
+  const unit = age.ms < 60_000 ? 1000 : 60_000;
   const undated = latest.createdAtMs === undefined ? ', without a build time' : '';
-  const why = `${age.since} ${formatDuration(wholeUnits(age.ms))} ago${undated}, and the cooldown is ${formatDuration(cooldownMs)}`;
+  const why = `${age.since} ${formatDuration(age.ms - (age.ms % unit))} ago${undated}, and the cooldown is ${formatDuration(cooldownMs)}`;
   const reason = `${newer}, but too young: ${why}: not before ${printTime(eligibleAtMs)}`;
   if (subject.ignoresCooldown)
     return stale.otherwise === undefined ? { ...stale, otherwise: { reason, hold: 'cooldown', eligibleAtMs } } : stale;
   return { ...held(reason, 'cooldown', subject), eligibleAtMs, cooldown };
 }
 
-function wholeUnits(ms: number): number {
-  const unit = ms < 60_000 ? 1000 : 60_000;
-  return Math.floor(ms / unit) * unit;
-}
-
-/** How the newer of two images of a tag is known: by the tag itself, or only by build times. */
-type Order = 'known' | { readonly ownCreatedAtMs: number | undefined };
-
 /**
  * The verdict with an earlier digest of the tag. Undefined if that digest may not be applied or is not newer than the
- * running one. A digest that failed before ends the search and is not tried again.
+ * running one, as their order in the tag says, or else their build times. A digest that failed before ends the search
+ * and is not tried again.
  */
 export function judgeOlderDigest(
   subject: CheckSubject,
   young: Verdict,
   earlier: Content,
   images: ImageIndex,
-  order: Order,
+  order: 'known' | { readonly ownCreatedAtMs: number | undefined },
 ): Verdict | undefined {
   const { status, failedVersion, cooldown } = judgeContent(subject, earlier, images);
   if (status === 'held' && failedVersion !== undefined) return { ...young, failedVersion };
@@ -413,7 +401,7 @@ export function judgeOlderDigest(
 /** Earlier dates come from reproducible builds and carry no information. */
 const firstRealDateMs = Date.UTC(1980, 0, 2);
 
-function isNewer({ createdAtMs }: RemoteImage, order: Order): boolean {
+function isNewer({ createdAtMs }: RemoteImage, order: Parameters<typeof judgeOlderDigest>[4]): boolean {
   if (order === 'known') return true;
   const { ownCreatedAtMs = 0 } = order;
   return createdAtMs !== undefined && ownCreatedAtMs >= firstRealDateMs && createdAtMs > ownCreatedAtMs;
@@ -435,47 +423,28 @@ export function judgeFailure(
   platform?: Platform,
 ): Verdict {
   const known = error instanceof ServiceError ? error : undefined;
-  const hold = holdOfFailure(known?.code);
+  const failure = known && failures[known.code];
+  const { hold = 'other', why = 'The check failed' } = failure ?? {};
+  const isForPlatform = known?.code === 'registry-not-found' && platform !== undefined;
+  const reason = isForPlatform ? `The registry has no such image for ${formatPlatform(platform)}` : why;
   const told = hold === 'other' ? '' : `${sentence(words.hold[hold])}. `;
+  const retryAfterMs = known?.retryAfterMs;
+  const wait = retryAfterMs === undefined ? '' : `; it asks to wait ${formatDuration(retryAfterMs)}`;
   return {
-    ...unknownVerdict(explain(error, platform) + waitOf(error), subject, told + describeWithRemedy(error)),
+    ...unknownVerdict(reason + wait, subject, told + describeWithRemedy(error)),
     hold,
-    ...(known?.retryAfterMs !== undefined && { retryAfterMs: known.retryAfterMs }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
   };
 }
 
-const explanations: Partial<Record<ErrorCode, string>> = {
-  'registry-denied':
-    'The registry refuses access: the credentials are missing, wrong or expired, or there is no such image',
-  'registry-not-found': 'The registry has no such image or tag',
-  'registry-rate-limited': 'The registry limits requests',
-  'registry-unreachable': 'The registry cannot be reached',
-  'registry-invalid': 'The registry sent an invalid answer',
-  timeout: 'The registry cannot be reached: it did not answer in time',
-};
-
-function explain(error: unknown, platform: Platform | undefined): string {
-  if (!(error instanceof ServiceError)) return 'The check failed';
-  if (error.code === 'registry-not-found' && platform !== undefined) {
-    return `The registry has no such image for ${formatPlatform(platform)}`;
-  }
-  return explanations[error.code] ?? 'The check failed';
-}
-
-function waitOf(error: unknown): string {
-  const waitMs = error instanceof ServiceError ? error.retryAfterMs : undefined;
-  return waitMs === undefined ? '' : `; it asks to wait ${formatDuration(waitMs)}`;
-}
-
-/** The kind of reason for a failed check. */
-function holdOfFailure(code: ErrorCode | undefined): Hold {
-  return (code !== undefined && byCode[code]) || 'other';
-}
-
-const byCode: Partial<Record<ErrorCode, Hold>> = {
-  'registry-rate-limited': 'rate-limited',
-  'registry-unreachable': 'unreachable',
-  timeout: 'unreachable',
-  'registry-denied': 'unauthorised',
-  'registry-not-found': 'not-found',
+const failures: Partial<Record<ErrorCode, { readonly hold?: Hold; readonly why: string }>> = {
+  'registry-denied': {
+    hold: 'unauthorised',
+    why: 'The registry refuses access: the credentials are missing, wrong or expired, or there is no such image',
+  },
+  'registry-not-found': { hold: 'not-found', why: 'The registry has no such image or tag' },
+  'registry-rate-limited': { hold: 'rate-limited', why: 'The registry limits requests' },
+  'registry-unreachable': { hold: 'unreachable', why: 'The registry cannot be reached' },
+  'registry-invalid': { why: 'The registry sent an invalid answer' },
+  timeout: { hold: 'unreachable', why: 'The registry cannot be reached: it did not answer in time' },
 };
