@@ -14,7 +14,7 @@ import {
   type SandboxNode,
 } from './swarm-world.ts';
 import { normalisePlatform } from '../../src/domain/image/platform.ts';
-import type { RawSpec, ServiceMode, SwarmService, SwarmTask } from '../../src/domain/container/swarm-service.ts';
+import type { RawSpec, SwarmService, SwarmTask } from '../../src/domain/container/swarm-service.ts';
 import { amd64 } from '../registry/registry-store.ts';
 import { loseTask } from './tasks.ts';
 
@@ -151,7 +151,7 @@ function count(world: SwarmState, service: SandboxService): NonNullable<SwarmSer
   return { running: running.length, wanted: wantedPlaces(world, service).length };
 }
 
-function modeOf({ Mode }: SandboxServiceSpec): ServiceMode {
+function modeOf({ Mode }: SandboxServiceSpec): SwarmService['mode'] {
   if (Mode?.ReplicatedJob !== undefined) return 'replicated-job';
   if (Mode?.GlobalJob !== undefined) return 'global-job';
   return Mode?.Global === undefined ? 'replicated' : 'global';

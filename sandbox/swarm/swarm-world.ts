@@ -1,4 +1,4 @@
-import type { SwarmNode, SwarmService, SwarmTask, TaskState } from '../../src/domain/container/swarm-service.ts';
+import type { SwarmNode, SwarmService, SwarmTask } from '../../src/domain/container/swarm-service.ts';
 import type { FailedServiceVersion } from '../../src/domain/outside/engine.ts';
 import type { RegistryCredentials } from '../../src/domain/outside/registry.ts';
 import type { Clock } from '../../src/domain/outside/outside.ts';
@@ -114,7 +114,13 @@ export type RollConfig = {
   Order?: string;
 };
 
-const endedStates: ReadonlySet<TaskState> = new Set(['complete', 'shutdown', 'failed', 'rejected', 'orphaned']);
+const endedStates: ReadonlySet<SwarmTask['state']> = new Set([
+  'complete',
+  'shutdown',
+  'failed',
+  'rejected',
+  'orphaned',
+]);
 
 export function hasEnded({ state }: SandboxTask): boolean {
   return endedStates.has(state);

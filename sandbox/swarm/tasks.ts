@@ -1,4 +1,4 @@
-import type { TaskState } from '../../src/domain/container/swarm-service.ts';
+import type { SwarmTask } from '../../src/domain/container/swarm-service.ts';
 import {
   hasEnded,
   tasksOf,
@@ -88,7 +88,7 @@ export function startTask(world: SwarmState, task: SandboxTask): void {
     return world.settle();
   }
   setState(world, task, 'starting');
-  const finish = (state: TaskState, how: { readonly error: string; readonly exitCode?: number }) => () => {
+  const finish = (state: SwarmTask['state'], how: { readonly error: string; readonly exitCode?: number }) => () => {
     end(world, task, state, how);
     world.settle();
   };
@@ -131,7 +131,7 @@ export function isAway(world: SwarmState, { nodeId }: SandboxTask): boolean {
   return nodeId !== '' && world.nodes.get(nodeId)?.state !== 'ready';
 }
 
-function setState(world: SwarmState, task: SandboxTask, state: TaskState): void {
+function setState(world: SwarmState, task: SandboxTask, state: SwarmTask['state']): void {
   task.state = state;
   task.stateAtMs = world.clock.nowMs();
 }
@@ -139,7 +139,7 @@ function setState(world: SwarmState, task: SandboxTask, state: TaskState): void 
 function end(
   world: SwarmState,
   task: SandboxTask,
-  state: TaskState,
+  state: SwarmTask['state'],
   { error, exitCode }: { readonly error: string; readonly exitCode?: number },
 ): void {
   task.callOff();

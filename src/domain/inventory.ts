@@ -20,14 +20,7 @@ import type { ComposeState } from './compose/compose-state.ts';
 import type { UnwatchedReason, WatchedContainer } from './check/selection.ts';
 import { versionOf, type ImageVersions } from './image/labels.ts';
 import type { EntryKind, PastOutcome } from './run/session.ts';
-import {
-  digestIn,
-  rollbackImageOf,
-  summaryOfService,
-  type ServiceMode,
-  type SwarmUpdateStatus,
-  type SwarmService,
-} from './container/swarm-service.ts';
+import { digestIn, earlierImageOf, type SwarmUpdateStatus, type SwarmService } from './container/swarm-service.ts';
 import { registryDigest, type Staleness } from './check/verdict.ts';
 import { isImageId, readContainerReference } from './check/container-reference.ts';
 import { familiarReference } from './image/image-reference.ts';
@@ -42,6 +35,7 @@ import { iconIn } from './image/image-source.ts';
 import type { Seal } from './outside/outside.ts';
 import { dependenciesOf, type SoftOptions } from './plan/dependency-graph.ts';
 import { isSameList, isSameRecord } from './text/plain-data.ts';
+import { summaryOfService } from './swarm/service-verdict.ts';
 
 /** Containers and images that Upkeep watches: an immutable snapshot. */
 export type Inventory = {
@@ -110,7 +104,7 @@ export type TrackedContainer = LastCheck & {
   /** Present where services of a swarm are watched too. */
   readonly kind?: EntryKind;
   /** For a service: its mode, its wanted and running tasks, and the swarm's state of its last update. */
-  readonly mode?: ServiceMode;
+  readonly mode?: SwarmService['mode'];
   readonly wantedTasks?: number;
   readonly runningTasks?: number;
   readonly updateState?: SwarmUpdateStatus;
@@ -253,7 +247,7 @@ function trackService(
     wantedTasks: count?.wanted ?? replicas ?? 0,
     runningTasks: count?.running ?? 0,
     ...(update && { updateState: update.state }),
-    canRollBack: !self && rollbackImageOf(service, seal) !== undefined,
+    canRollBack: !self && earlierImageOf(service, seal).kind === 'pinned',
   };
 }
 

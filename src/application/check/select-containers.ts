@@ -17,13 +17,14 @@ import { unfinishedUpdates, type UnfinishedUpdate } from '../../domain/recovery/
 import type { ImageReference } from '../../domain/image/image-reference.ts';
 import { transactionMarksOf } from '../../domain/transaction/transaction-names.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import { summaryOfService, labelsWithoutEffect, type SwarmService } from '../../domain/container/swarm-service.ts';
+import type { SwarmService } from '../../domain/container/swarm-service.ts';
 import { listAll, type Listing } from '../engine/listing.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
 import type { ContainerSummary } from '../../domain/container/container.ts';
 import { inspectionsAtOnce, mapConcurrently, createFirstTimes } from '../async/concurrency.ts';
 import { otherUpdaters } from '../../domain/check/other-managers.ts';
 import { quoted } from '../../domain/text/printable.ts';
+import { summaryOfService, labelsWithoutEffect } from '../../domain/swarm/service-verdict.ts';
 
 /** The containers of one request, from one listing. */
 export type SelectedContainers = {

@@ -1,5 +1,5 @@
 import { effectiveSettings, readLabels, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import { summaryOfService, digestIn, type SwarmService } from '../../domain/container/swarm-service.ts';
+import { digestIn, type SwarmService } from '../../domain/container/swarm-service.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceCallOutcome, Swarm, FailedServiceVersion } from '../../domain/outside/engine.ts';
@@ -24,6 +24,7 @@ import { mapConcurrently } from '../async/concurrency.ts';
 import type { RecoveryOrder } from '../recovery/recover.ts';
 import { listServices, type ServiceListing } from '../engine/listing.ts';
 import type { CheckedContainer } from '../check/checked-container.ts';
+import { summaryOfService } from '../../domain/swarm/service-verdict.ts';
 
 export type ServiceEnd = Omit<Extract<ServiceStep, { kind: 'end' }>, 'kind' | 'outcome'> & {
   readonly outcome: Extract<ServiceStep, { kind: 'end' }>['outcome'] | 'unknown' | 'skipped';

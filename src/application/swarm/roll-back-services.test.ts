@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { behaviours } from '../../../sandbox/base/behaviour.ts';
 import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.ts';
 import { defaultSettings } from '../../domain/settings/effective-settings.ts';
-import { updateFromLabel, updateSealLabel } from '../../domain/container/swarm-service.ts';
+import { journalLabels } from '../../domain/container/swarm-service.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { createApplication } from '../create-application.ts';
 
@@ -123,7 +123,7 @@ test('the label with the earlier image names no image of another repository', as
   const { open, image, update, second, relabel, scene } = await deploy();
   expect(await update()).toEqual(['web updated']);
   const other = scene.registry.store.publish('swarm/vault:1', { version: '7' }).digest;
-  await relabel({ [updateFromLabel]: `swarm/vault:1@${other}` });
+  await relabel({ [journalLabels.from]: `swarm/vault:1@${other}` });
   await expect(open().rollBack(['web'])).rejects.toThrow(
     'its label upkeep.tx.from names an image of another repository, "swarm/vault:1@sha256:',
   );
@@ -139,14 +139,14 @@ test('with a key, only a label with its seal counts, and the seal is of this ser
   const third = publish('3');
   const { containers } = await open(undefined, { seal }).update({ trigger: 'command', images: [], containers: [] });
   expect(containers).toMatchObject([{ outcome: 'updated' }]);
-  await relabel({ [updateFromLabel]: `swarm/web:1@${first}` });
+  await relabel({ [journalLabels.from]: `swarm/web:1@${first}` });
   await expect(rollBack()).rejects.toThrow("does not have the seal of this instance's key");
-  await relabel({ [updateFromLabel]: `swarm/web:1@${second}`, [updateSealLabel]: 'sealed something else' });
+  await relabel({ [journalLabels.from]: `swarm/web:1@${second}`, [journalLabels.seal]: 'sealed something else' });
   await expect(rollBack()).rejects.toThrow("does not have the seal of this instance's key");
   expect(await image()).toBe(`swarm/web:1@${third}`);
   const labels = (await sandbox.swarm.service(id))?.labels ?? {};
   await relabel({
-    [updateSealLabel]: seal.sign(JSON.stringify(['service', labels['upkeep.tx.id'], id, `swarm/web:1@${second}`])),
+    [journalLabels.seal]: seal.sign(JSON.stringify(['service', labels['upkeep.tx.id'], id, `swarm/web:1@${second}`])),
   });
   expect(await rollBack()).toMatchObject({ containers: [{ name: 'web', outcome: 'went_back' }] });
   expect(await image()).toBe(`swarm/web:1@${second}`);

@@ -19,16 +19,13 @@ import {
 } from './follow-service.ts';
 import {
   ownServiceId,
-  summaryOfService,
   readServiceImage,
   digestIn,
   updateLabels,
-  rollbackImageOf,
-  unpinnedEarlierImage,
-  whyFromIgnored,
+  earlierImageOf,
   type SwarmService,
 } from '../../domain/container/swarm-service.ts';
-import { beginWatch, type PlannedService, type ServiceUpdate } from '../../domain/swarm/decide-service.ts';
+import { beginWatch, type ServiceUpdate } from '../../domain/swarm/decide-service.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { createSlots } from '../async/concurrency.ts';
@@ -37,9 +34,10 @@ import { tryParseImageReference } from '../../domain/image/image-reference.ts';
 import type { ServiceCallOutcome, Swarm } from '../../domain/outside/engine.ts';
 import type { RegistryCredentials } from '../../domain/outside/registry.ts';
 import type { Platform } from '../../domain/image/platform.ts';
-import { whyNotUpdated, newPlatforms } from '../../domain/swarm/service-verdict.ts';
+import { whyNotUpdated, newPlatforms, summaryOfService } from '../../domain/swarm/service-verdict.ts';
 import { announceEnd, announceStart } from '../transaction/outcomes.ts';
 import { needsSignature, whyUnsigned } from '../check/require-signature.ts';
+import type { PlannedService } from '../../domain/plan/update-plan.ts';
 
 type CheckedServices = {
   readonly report: CheckReport;
@@ -387,19 +385,17 @@ function plannedBack(service: SwarmService, seal: Outside['seal']): PlannedServi
   const { id, name, image: from } = service;
   const { image } = summaryOfService(service);
   if (labelSettingsOf(service).enable === false) throw refuse(name, 'it is disabled by its label');
-  const to = rollbackImageOf(service, seal);
-  const unpinned = unpinnedEarlierImage(service, seal);
-  if (unpinned !== undefined)
+  const earlier = earlierImageOf(service, seal);
+  if (earlier.kind === 'unpinned')
     throw refuse(
       name,
-      `its earlier image ${quoted(unpinned)} has no digest, so the nodes would pull the present version of its tag`,
+      `its earlier image ${quoted(earlier.image)} has no digest, so the nodes would pull the present version of its tag`,
     );
-  if (to === undefined) {
-    const ignored = whyFromIgnored(service, seal);
-    const why = ignored ?? 'it was never updated, or its labels were replaced';
+  if (earlier.kind === 'none') {
+    const why = earlier.why ?? 'it was never updated, or its labels were replaced';
     throw refuse(name, `neither Upkeep nor the swarm knows its earlier image: ${why}`);
   }
-  return { id, name, image, from, to, after: [] };
+  return { id, name, image, from, to: earlier.image, after: [] };
 }
 
 function labelSettingsOf(service: SwarmService): LabelValues {

@@ -1,4 +1,4 @@
-import { dropInPrefix, familyPrefix, journalPrefix, ownPrefix, type Labels } from '../image/labels.ts';
+import type { Labels } from '../image/labels.ts';
 import type { Platform } from '../image/platform.ts';
 import {
   shortDigest,
@@ -72,7 +72,7 @@ declare const rawSpec: unique symbol;
 
 export const serviceModes = ['replicated', 'global', 'replicated-job', 'global-job'] as const;
 
-export type ServiceMode = (typeof serviceModes)[number];
+type ServiceMode = (typeof serviceModes)[number];
 
 /** https://docs.docker.com/reference/api/engine/version/v1.51/#tag/Service/operation/ServiceInspect */
 export const swarmUpdateStatuses = [
@@ -123,7 +123,7 @@ export const taskStates = [
   'orphaned',
 ] as const;
 
-export type TaskState = (typeof taskStates)[number];
+type TaskState = (typeof taskStates)[number];
 
 /** The tasks of one version. */
 export type TaskProgress = { readonly running: number; readonly wanted: number };
@@ -157,17 +157,6 @@ export function countTasks(
   const running = wanted.filter((task) => task.image === image && task.state === 'running');
   if (mode === 'global') return { wanted: new Set(wanted.map(({ nodeId }) => nodeId)).size, running };
   return { wanted: replicas, running };
-}
-
-/** The place of a task in its service: a slot, or for a global service a node. */
-export function placeOf({ slot, nodeId }: SwarmTask): string {
-  return slot === undefined ? `node ${nodeId}` : `slot ${slot}`;
-}
-
-/** The number of states that a task has passed on its way to `running`; 0 for one that has ended. */
-export function progressOf({ state }: SwarmTask): number {
-  const at = taskStates.indexOf(state);
-  return at > taskStates.indexOf('running') ? 0 : at + 1;
 }
 
 /** Whether the swarm wants the task to run, now or after a delay before its restart. */
@@ -212,7 +201,7 @@ export function ownServiceId(
 const serviceIdLabel = 'com.docker.swarm.service.id';
 
 /** The parsed image of a service's spec. */
-export type ServiceImage =
+type ServiceImage =
   | {
       readonly kind: 'tagged';
       /** Verbatim, without the digest and with a tag. An update writes it with another digest. */
@@ -258,19 +247,21 @@ export function digestIn(image: string): Digest | undefined {
 }
 
 /** Labels of the service, written by the call that changes it. */
-export const updateIdLabel = 'upkeep.tx.id';
-/** The image that the update replaced, verbatim. */
-export const updateFromLabel = 'upkeep.tx.from';
-/** The seal of an instance with a key: see `Seal` in `outside.ts`. */
-export const updateSealLabel = 'upkeep.tx.seal';
+export const journalLabels = {
+  id: 'upkeep.tx.id',
+  /** The image that the update replaced, verbatim. */
+  from: 'upkeep.tx.from',
+  /** The seal of an instance with a key: see `Seal` in `outside.ts`. */
+  seal: 'upkeep.tx.seal',
+} as const;
 
 /** The labels of an update. */
 export function updateLabels(
   { id, serviceId, from }: { readonly id: string; readonly serviceId: string; readonly from: string },
   seal: { readonly sign: (text: string) => string } | undefined,
 ): Labels {
-  const labels = { [updateIdLabel]: id, [updateFromLabel]: from };
-  return seal === undefined ? labels : { ...labels, [updateSealLabel]: seal.sign(sealedText(id, serviceId, from)) };
+  const labels = { [journalLabels.id]: id, [journalLabels.from]: from };
+  return seal === undefined ? labels : { ...labels, [journalLabels.seal]: seal.sign(sealedText(id, serviceId, from)) };
 }
 
 function sealedText(...parts: readonly string[]): string {
@@ -279,145 +270,40 @@ function sealedText(...parts: readonly string[]): string {
 
 /**
  * The image that a rollback of a service writes into its spec, verbatim: the image before its last update by Upkeep,
- * else the image of `PreviousSpec`. Undefined if neither differs from the present one. An image without a digest does
- * not count, because the nodes would pull the present version of its tag.
+ * else the image of `PreviousSpec`, if it differs from the present one. `unpinned`: it has no digest, so the nodes would
+ * pull the present version of its tag. `why`: why the label of the update does not count.
  */
-export function rollbackImageOf(service: SwarmService, seal: SealReader): string | undefined {
-  return earlierImages(service, seal).find((image) => digestIn(image) !== undefined);
-}
-
-/** The earlier image of a service that cannot be rolled back, because it has no digest. */
-export function unpinnedEarlierImage(service: SwarmService, seal: SealReader): string | undefined {
-  return rollbackImageOf(service, seal) === undefined ? earlierImages(service, seal)[0] : undefined;
+export function earlierImageOf(
+  service: SwarmService,
+  seal: SealReader,
+):
+  | { readonly kind: 'pinned' | 'unpinned'; readonly image: string }
+  | { readonly kind: 'none'; readonly why: string | undefined } {
+  const { image, labels, previous } = service;
+  const why = whyFromIgnored(service, seal);
+  const claimed = why === undefined ? labels[journalLabels.from] : undefined;
+  const earlier = [claimed, previous?.image].flatMap((each) => (each === undefined || each === image ? [] : each));
+  const pinned = earlier.find((each) => digestIn(each) !== undefined);
+  if (pinned !== undefined) return { kind: 'pinned', image: pinned };
+  const [unpinned] = earlier;
+  return unpinned === undefined ? { kind: 'none', why } : { kind: 'unpinned', image: unpinned };
 }
 
 /** See `Seal` in `outside.ts`. */
 type SealReader = { readonly verify: (text: string, seal: string) => boolean } | undefined;
-
-function earlierImages(service: SwarmService, seal: SealReader): readonly string[] {
-  const { image, labels, previous } = service;
-  const claimed = whyFromIgnored(service, seal) === undefined ? labels[updateFromLabel] : undefined;
-  return [claimed, previous?.image].filter((each): each is string => each !== undefined && each !== image);
-}
 
 /**
  * Why the label with the image before the last update does not count. Undefined: it counts, or there is none. Anyone
  * who may create services can write it, so it names an image of the service's own repository only, and with a key it
  * has its seal.
  */
-export function whyFromIgnored({ id, image, labels }: SwarmService, seal: SealReader): string | undefined {
-  const from = labels[updateFromLabel];
+function whyFromIgnored({ id, image, labels }: SwarmService, seal: SealReader): string | undefined {
+  const from = labels[journalLabels.from];
   if (from === undefined) return undefined;
   const [now, before] = [tryParseImageReference(image), tryParseImageReference(from)];
   if (now === undefined || before === undefined || !sameRepository(now, before))
-    return `its label ${updateFromLabel} names an image of another repository, ${quoted(from, 200)}`;
-  const text = sealedText(labels[updateIdLabel] ?? '', id, from);
-  if (seal === undefined || seal.verify(text, labels[updateSealLabel] ?? '')) return undefined;
-  return `its label ${updateFromLabel} does not have the seal of this instance's key`;
-}
-
-/**
- * A service in the form of a container, for the rules of selection, without an image of this engine. Its own labels
- * take precedence over those of its containers. Labels without effect on a service are omitted.
- */
-export function summaryOfService(service: SwarmService): ContainerSummary {
-  const { id, name, image, createdAtMs } = service;
-  return {
-    id,
-    name,
-    image: readServiceImage(image, service.labels).text,
-    imageId: '',
-    status: isRestarting(service) ? 'restarting' : 'running',
-    health: 'none',
-    labels: Object.fromEntries(Object.entries(labelsOfService(service)).filter(([label]) => hasEffect(label))),
-    // Docker's lists have whole seconds.
-    createdAtMs: Math.floor(createdAtMs / 1000) * 1000,
-    networkMode: '',
-  };
-}
-
-/**
- * Whether its tasks end as soon as they start. During an update, no task may run for a moment. A global service that no
- * node fits wants no task.
- */
-function isRestarting({ count, mode, replicas, update }: SwarmService): boolean {
-  if (count === undefined || count.running > 0 || replicas === 0) return false;
-  if (mode === 'global' && count.wanted === 0) return false;
-  return update === undefined || update.state === 'completed' || update.state === 'rollback_completed';
-}
-
-/** Warnings about its labels without effect on a service, with the reasons; safe to print. */
-export function labelsWithoutEffect(service: SwarmService): readonly string[] {
-  return Object.keys(labelsOfService(service))
-    .filter(
-      (label) => !hasEffect(label) && !restraints.includes(nameOf(label) ?? '') && !label.startsWith(journalPrefix),
-    )
-    .slice(0, maxWarnings)
-    .map((label) => `The label ${quoted(label)} has no effect on a service: ${whyNot(label)}`);
-}
-
-const maxWarnings = 20;
-
-/** Its own labels over those of its containers. */
-function labelsOfService({ labels, containerLabels }: SwarmService): Labels {
-  return { ...containerLabels, ...labels };
-}
-
-function hasEffect(label: string): boolean {
-  const name = nameOf(label);
-  return name === undefined || supportedNames.includes(name);
-}
-
-/** Without its prefix. Undefined for a label of a tool outside Watchtower's family. */
-function nameOf(label: string): string | undefined {
-  const prefix = [ownPrefix, dropInPrefix].find((each) => label.startsWith(each));
-  if (prefix !== undefined) return label.slice(prefix.length);
-  return label.startsWith(familyPrefix) ? label : undefined;
-}
-
-/**
- * Its labels that restrain the updates of a container, and cannot be followed on a service, so that they hold it back:
- * see `whyHeldByLabel`. `name` is without the prefix.
- */
-export function restraintsOf(service: SwarmService): readonly { label: string; name: string; text: string }[] {
-  return Object.entries(labelsOfService(service)).flatMap(([label, text]) => {
-    const name = nameOf(label);
-    return name !== undefined && restraints.includes(name) ? [{ label, name, text }] : [];
-  });
-}
-
-const restraints: readonly string[] = [
-  'no-pull',
-  'no-restart',
-  'from-registry',
-  'data',
-  'health-probe',
-  'lifecycle.pre-update',
-];
-
-const supportedNames: readonly string[] = [
-  'enable',
-  'monitor-only',
-  'scope',
-  'cooldown-delay',
-  'approve',
-  'window',
-  'verify',
-  'verify-identity',
-  'verify-annotation',
-  'depends-on',
-  'health-window',
-  'health-timeout',
-  'notify',
-];
-
-/** Why a label cannot be followed on a service: a clause. */
-export function whyNot(label: string): string {
-  if (/lifecycle|pre-|post-|health-probe/.test(label))
-    return 'it needs a shell, or an address, on the node of each task';
-  if (/start-first|stop-|keep-old|no-restart|auto-remove/.test(label))
-    return "the swarm replaces its tasks, by the service's own update_config";
-  if (/\.data\b/.test(label)) return 'the swarm starts and stops its tasks by itself, so their data cannot be copied';
-  if (label.endsWith('no-pull')) return 'the nodes pull its image themselves';
-  return `a service supports only ${supportedNames.slice(0, -1).join(', ')} and ${supportedNames.at(-1)}`;
+    return `its label ${journalLabels.from} names an image of another repository, ${quoted(from, 200)}`;
+  const text = sealedText(labels[journalLabels.id] ?? '', id, from);
+  if (seal === undefined || seal.verify(text, labels[journalLabels.seal] ?? '')) return undefined;
+  return `its label ${journalLabels.from} does not have the seal of this instance's key`;
 }

@@ -16,7 +16,6 @@ import {
   type PlannedRestart,
   planRestarts,
 } from './dependency-graph.ts';
-import type { PlannedService } from '../swarm/decide-service.ts';
 import type { OwnWays } from '../self-update/own-ways.ts';
 import { quoted } from '../text/printable.ts';
 import { getsFreshVolumes, whyNotReplaceable, type ReplacementContext } from './replacement.ts';
@@ -386,3 +385,18 @@ function neededTransactions(
   }
   return [...needed];
 }
+
+/** The update of one service, as data. */
+export type PlannedService = {
+  readonly id: string;
+  readonly name: string;
+  /** In short form. */
+  readonly image: string;
+  /** The present and the next image of the spec, verbatim. */
+  readonly from: string;
+  readonly to: string;
+  /** Names of services that are updated before it. */
+  readonly after: readonly string[];
+  /** Present for the service that we run in, which is updated last. */
+  readonly isOwn?: true;
+};

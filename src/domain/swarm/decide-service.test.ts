@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   taskStates,
-  updateFromLabel,
-  updateIdLabel,
+  journalLabels,
   type RawSpec,
   type SwarmNode,
   type SwarmService,
@@ -18,8 +17,8 @@ const words = ['updating', 'paused', 'completed', 'rollback_started', 'rollback_
 const images = fc.constantFrom(update.from, update.to, 'other:1@sha256:cc');
 const labels = fc.constantFrom(
   {},
-  { [updateIdLabel]: 'tx', [updateFromLabel]: update.from },
-  { [updateIdLabel]: 'another', [updateFromLabel]: 'x' },
+  { [journalLabels.id]: 'tx', [journalLabels.from]: update.from },
+  { [journalLabels.id]: 'another', [journalLabels.from]: 'x' },
 );
 
 const service = fc.record({
@@ -122,7 +121,7 @@ describe('decideService(), after any looks at any swarm', () => {
   test('goes back only from a spec with our mark to the image that it replaced', () => {
     holds(({ facts, step }) => {
       if (step.kind !== 'go back') return;
-      expect(facts.service).toMatchObject({ image: update.to, labels: { [updateIdLabel]: 'tx' } });
+      expect(facts.service).toMatchObject({ image: update.to, labels: { [journalLabels.id]: 'tx' } });
       expect(facts.service?.previous?.image).toBe(update.from);
     });
   });
@@ -159,7 +158,7 @@ describe('decideService(), after any looks at any swarm', () => {
   test('a way back that the swarm has paused has failed only where the old tasks do not come to run', () => {
     const back = {
       ...serviceOf({ state: 'rollback_paused', image: update.from }),
-      previous: { image: update.to, labels: { [updateIdLabel]: 'tx' } },
+      previous: { image: update.to, labels: { [journalLabels.id]: 'tx' } },
     };
     const node = { id: 'n0', hostname: 'h0', state: 'ready' };
     const task = { id: 't', serviceId: 's', nodeId: 'n0', slot: 1, image: update.from, desired: 'running', error: '' };
@@ -188,14 +187,14 @@ describe('decideService(), after any looks at any swarm', () => {
       afterMs,
     });
     const steps = decided([
-      { ...look('preparing', 0), service: { ...back, image: update.to, labels: { [updateIdLabel]: 'tx' } } },
+      { ...look('preparing', 0), service: { ...back, image: update.to, labels: { [journalLabels.id]: 'tx' } } },
       ...[look('preparing', 0), look('running', 5000), look('running', limits.windowMs)],
     ] as never).map(({ step }) => (step.kind === 'end' ? step.outcome : step.kind));
     expect(steps.slice(1)).toEqual(['wait', 'wait', 'rolled_back']);
   });
 
   describe('a global service that no node fits', () => {
-    const ours = { labels: { [updateIdLabel]: 'tx', [updateFromLabel]: update.from }, mode: 'global' };
+    const ours = { labels: { [journalLabels.id]: 'tx', [journalLabels.from]: update.from }, mode: 'global' };
     const back = { previous: { image: update.from, labels: {} } };
     const ready = { id: 'n0', hostname: 'h0', state: 'ready' };
     const ended = { id: 't', serviceId: 's', nodeId: 'n0', slot: undefined, image: update.to, error: '' };
@@ -226,7 +225,7 @@ describe('decideService(), after any looks at any swarm', () => {
   });
 
   test('a missing image is never a fault of the version', () => {
-    const ours = { [updateIdLabel]: 'tx', [updateFromLabel]: update.from };
+    const ours = { [journalLabels.id]: 'tx', [journalLabels.from]: update.from };
     const paused = serviceOf({ state: 'paused', image: update.to });
     const seen = {
       ...paused,

@@ -1,20 +1,18 @@
 import {
-  updateIdLabel,
   countTasks,
   isToRun,
   describeTaskError,
-  progressOf,
   hasFailed,
   isImagesOwnFault,
-  placeOf,
   digestIn,
   readServiceImage,
-  updateFromLabel,
+  journalLabels,
   type SwarmService,
   type SwarmTask,
   type SwarmUpdateStatus,
   type SwarmNode,
   type TaskProgress,
+  taskStates,
 } from '../container/swarm-service.ts';
 import { formatDuration } from '../text/duration.ts';
 import type { OutcomeKind } from '../run/session.ts';
@@ -29,7 +27,7 @@ import type { OutcomeKind } from '../run/session.ts';
 export function decideService(facts: ServiceFacts, watch: ServiceWatch, limits: ServiceLimits): ServiceStep {
   const { service, update } = facts;
   if (service === undefined) return defer('The service was removed in the meantime');
-  if (service.image === update.to && service.labels[updateIdLabel] === update.id) {
+  if (service.image === update.to && service.labels[journalLabels.id] === update.id) {
     return decideForward(facts, service, watch, limits);
   }
   if (service.image === update.from && isRolledBack(service, update.id, watch)) {
@@ -42,7 +40,7 @@ export function decideService(facts: ServiceFacts, watch: ServiceWatch, limits: 
 /** Whether the swarm rolled our update back. Its rollback restores the earlier labels, so the spec has no mark. */
 function isRolledBack({ update, previous }: SwarmService, id: string, watch: ServiceWatch): boolean {
   if (update === undefined || !isRollback(update.state)) return false;
-  return watch.isBegun || previous?.labels[updateIdLabel] === id || update.startedAtMs !== watch.beforeStartedAtMs;
+  return watch.isBegun || previous?.labels[journalLabels.id] === id || update.startedAtMs !== watch.beforeStartedAtMs;
 }
 
 function defer(reason: string): ServiceStep {
@@ -277,6 +275,17 @@ function farthest(known: ServiceWatch['distances'], tasks: readonly SwarmTask[])
   return distances;
 }
 
+/** The place of a task in its service: a slot, or for a global service a node. */
+function placeOf({ slot, nodeId }: SwarmTask): string {
+  return slot === undefined ? `node ${nodeId}` : `slot ${slot}`;
+}
+
+/** The number of states that a task has passed on its way to `running`; 0 for one that has ended. */
+function progressOf({ state }: SwarmTask): number {
+  const at = taskStates.indexOf(state);
+  return at > taskStates.indexOf('running') ? 0 : at + 1;
+}
+
 function isFarther(now: ServiceWatch['distances'], before: ServiceWatch['distances']): boolean {
   return [...now].some(([place, distance]) => distance > (before.get(place) ?? 0));
 }
@@ -306,14 +315,14 @@ export function openUpdate(service: SwarmService, nowMs: number): ServiceUpdate 
   const { id: serviceId, image, labels, previous, update } = service;
   if (update === undefined) return undefined;
   const isRecent = update.completedAtMs === undefined || nowMs - update.completedAtMs < openForMs;
-  const [id, from] = [labels[updateIdLabel], labels[updateFromLabel]];
+  const [id, from] = [labels[journalLabels.id], labels[journalLabels.from]];
   if (id !== undefined && from !== undefined && previous?.image === from) {
     const isOpen =
       update.state === 'updating' || update.state === 'paused' || (update.state === 'completed' && isRecent);
     return isOpen ? { id, serviceId, from, to: image } : undefined;
   }
-  const previousId = previous?.labels[updateIdLabel];
-  if (previousId === undefined || previous?.labels[updateFromLabel] !== image) return undefined;
+  const previousId = previous?.labels[journalLabels.id];
+  if (previousId === undefined || previous?.labels[journalLabels.from] !== image) return undefined;
   const isOpen = update.state === 'rollback_started' || (update.state === 'rollback_completed' && isRecent);
   return isOpen ? { id: previousId, serviceId, from: image, to: previous.image } : undefined;
 }
@@ -418,19 +427,4 @@ export type Fault = {
   readonly reason: string;
   /** It failed by itself, not because of a registry, a node or a placement. */
   readonly isImagesOwn: boolean;
-};
-
-/** The update of one service, as data. */
-export type PlannedService = {
-  readonly id: string;
-  readonly name: string;
-  /** In short form. */
-  readonly image: string;
-  /** The present and the next image of the spec, verbatim. */
-  readonly from: string;
-  readonly to: string;
-  /** Names of services that are updated before it. */
-  readonly after: readonly string[];
-  /** Present for the service that we run in, which is updated last. */
-  readonly isOwn?: true;
 };

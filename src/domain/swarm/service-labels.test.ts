@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { labelsWithoutEffect, summaryOfService, type SwarmService } from '../container/swarm-service.ts';
+import type { SwarmService } from '../container/swarm-service.ts';
 import { labelledEntries, type LabelName } from '../settings/table/service-options.ts';
-import { whyHeldByLabel } from './service-verdict.ts';
+import { whyHeldByLabel, labelsWithoutEffect, summaryOfService } from './service-verdict.ts';
 
 /** Followed, without effect and told so, or a text that holds the service, with one that does not. */
 const onServices: Readonly<

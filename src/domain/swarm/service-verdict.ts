@@ -5,18 +5,17 @@ import type { VerifiedImage } from '../outside/registry.ts';
 import { parseDigest } from '../image/image-reference.ts';
 import { readLabels, type ServiceSettings } from '../settings/effective-settings.ts';
 import { formatPlatform, type Platform } from '../image/platform.ts';
-import { quoted } from '../text/printable.ts';
 import { defined } from '../text/plain-data.ts';
+import { quoted } from '../text/printable.ts';
 import {
   digestIn,
   readServiceImage,
-  restraintsOf,
-  whyNot,
-  type ServiceImage,
   type SwarmNode,
   type SwarmService,
   type SwarmTask,
 } from '../container/swarm-service.ts';
+import { dropInPrefix, familyPrefix, journalPrefix, ownPrefix, type Labels } from '../image/labels.ts';
+import type { ContainerSummary } from '../container/container.ts';
 
 const noImage = { image: undefined } as const;
 
@@ -113,7 +112,7 @@ const clockSkewMs = 60_000;
 
 const gravest: readonly Verdict['status'][] = ['unknown', 'held', 'stale'];
 
-type TaggedImage = Extract<ServiceImage, { kind: 'tagged' }>;
+type TaggedImage = Extract<ReturnType<typeof readServiceImage>, { kind: 'tagged' }>;
 
 /**
  * For a failure that could not be stored: the swarm rolled its last update back, and the tag still points at that
@@ -232,4 +231,110 @@ function keysOf(platforms: readonly Platform[]): ReadonlyMap<string, Platform> {
       return [`${os}/${architecture === 'arm' ? '' : architecture}`, platform];
     }),
   );
+}
+
+/**
+ * A service in the form of a container, for the rules of selection, without an image of this engine. Its own labels
+ * take precedence over those of its containers. Labels without effect on a service are omitted.
+ */
+export function summaryOfService(service: SwarmService): ContainerSummary {
+  const { id, name, image, createdAtMs } = service;
+  return {
+    id,
+    name,
+    image: readServiceImage(image, service.labels).text,
+    imageId: '',
+    status: isRestarting(service) ? 'restarting' : 'running',
+    health: 'none',
+    labels: Object.fromEntries(Object.entries(labelsOfService(service)).filter(([label]) => hasEffect(label))),
+    // Docker's lists have whole seconds.
+    createdAtMs: Math.floor(createdAtMs / 1000) * 1000,
+    networkMode: '',
+  };
+}
+
+/**
+ * Whether its tasks end as soon as they start. During an update, no task may run for a moment. A global service that no
+ * node fits wants no task.
+ */
+function isRestarting({ count, mode, replicas, update }: SwarmService): boolean {
+  if (count === undefined || count.running > 0 || replicas === 0) return false;
+  if (mode === 'global' && count.wanted === 0) return false;
+  return update === undefined || update.state === 'completed' || update.state === 'rollback_completed';
+}
+
+/** Warnings about its labels without effect on a service, with the reasons; safe to print. */
+export function labelsWithoutEffect(service: SwarmService): readonly string[] {
+  return Object.keys(labelsOfService(service))
+    .filter(
+      (label) => !hasEffect(label) && !restraints.includes(nameOf(label) ?? '') && !label.startsWith(journalPrefix),
+    )
+    .slice(0, maxWarnings)
+    .map((label) => `The label ${quoted(label)} has no effect on a service: ${whyNot(label)}`);
+}
+
+const maxWarnings = 20;
+
+/** Its own labels over those of its containers. */
+function labelsOfService({ labels, containerLabels }: SwarmService): Labels {
+  return { ...containerLabels, ...labels };
+}
+
+function hasEffect(label: string): boolean {
+  const name = nameOf(label);
+  return name === undefined || supportedNames.includes(name);
+}
+
+/** Without its prefix. Undefined for a label of a tool outside Watchtower's family. */
+function nameOf(label: string): string | undefined {
+  const prefix = [ownPrefix, dropInPrefix].find((each) => label.startsWith(each));
+  if (prefix !== undefined) return label.slice(prefix.length);
+  return label.startsWith(familyPrefix) ? label : undefined;
+}
+
+/**
+ * Its labels that restrain the updates of a container, and cannot be followed on a service, so that they hold it back:
+ * see `whyHeldByLabel`. `name` is without the prefix.
+ */
+function restraintsOf(service: SwarmService): readonly { label: string; name: string; text: string }[] {
+  return Object.entries(labelsOfService(service)).flatMap(([label, text]) => {
+    const name = nameOf(label);
+    return name !== undefined && restraints.includes(name) ? [{ label, name, text }] : [];
+  });
+}
+
+const restraints: readonly string[] = [
+  'no-pull',
+  'no-restart',
+  'from-registry',
+  'data',
+  'health-probe',
+  'lifecycle.pre-update',
+];
+
+const supportedNames: readonly string[] = [
+  'enable',
+  'monitor-only',
+  'scope',
+  'cooldown-delay',
+  'approve',
+  'window',
+  'verify',
+  'verify-identity',
+  'verify-annotation',
+  'depends-on',
+  'health-window',
+  'health-timeout',
+  'notify',
+];
+
+/** Why a label cannot be followed on a service: a clause. */
+function whyNot(label: string): string {
+  if (/lifecycle|pre-|post-|health-probe/.test(label))
+    return 'it needs a shell, or an address, on the node of each task';
+  if (/start-first|stop-|keep-old|no-restart|auto-remove/.test(label))
+    return "the swarm replaces its tasks, by the service's own update_config";
+  if (/\.data\b/.test(label)) return 'the swarm starts and stops its tasks by itself, so their data cannot be copied';
+  if (label.endsWith('no-pull')) return 'the nodes pull its image themselves';
+  return `a service supports only ${supportedNames.slice(0, -1).join(', ')} and ${supportedNames.at(-1)}`;
 }

@@ -5,9 +5,7 @@ import {
   type SwarmService,
   type SwarmNode,
   type SwarmTask,
-  type TaskState,
   type RawSpec,
-  type ServiceMode,
 } from '../../../domain/container/swarm-service.ts';
 import { quoted, printable } from '../../../domain/text/printable.ts';
 import type { Client } from '../transport/client.ts';
@@ -123,7 +121,7 @@ function readTask(value: unknown): SwarmTask {
 }
 
 /** An unknown state proves nothing: the task counts as not running yet. */
-function stateOf(word: unknown): TaskState {
+function stateOf(word: unknown): SwarmTask['state'] {
   return taskStates.find((state) => state === word) ?? 'new';
 }
 
@@ -198,7 +196,7 @@ function readMode(mode: JsonObject): Pick<SwarmService, 'mode' | 'replicas'> {
   return { mode: known?.[1] ?? 'replicated-job', replicas: known?.[0] === 'Replicated' ? count(Replicas) : undefined };
 }
 
-const modes: readonly (readonly [string, ServiceMode])[] = [
+const modes: readonly (readonly [string, SwarmService['mode']])[] = [
   ['Replicated', 'replicated'],
   ['Global', 'global'],
   ['ReplicatedJob', 'replicated-job'],

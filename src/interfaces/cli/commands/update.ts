@@ -17,10 +17,14 @@ import { withProgress } from '../render/events.ts';
 import { recoverFirst } from './recover-first.ts';
 import { refuseUnmatched } from '../../../domain/check/selection.ts';
 import { shortDigest } from '../../../domain/image/image-reference.ts';
-import type { PlannedService } from '../../../domain/swarm/decide-service.ts';
 import { digestIn } from '../../../domain/container/swarm-service.ts';
 import { printable } from '../../../domain/text/printable.ts';
-import type { UpdatePlan, PlannedMember, PlannedTransaction } from '../../../domain/plan/update-plan.ts';
+import type {
+  UpdatePlan,
+  PlannedMember,
+  PlannedTransaction,
+  PlannedService,
+} from '../../../domain/plan/update-plan.ts';
 import type { Style } from '../terminal/style.ts';
 import { formatBytes } from '../../../domain/text/plain-data.ts';
 import { estimatedCopyMs } from '../../../domain/transaction/data-helper.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readTagFilter, readTagPolicy } from '../settings/values/versions.ts';
+import { readTagFilter, readTagPolicy } from './versions.ts';
 
 describe('readTagPolicy()', () => {
   test.each(['digest', 'patch', 'minor', 'major'])('reads %s in any case, with spaces around it', (kind) => {

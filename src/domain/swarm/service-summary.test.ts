@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { summaryOfService, type SwarmService, type SwarmUpdateStatus } from './swarm-service.ts';
+import type { SwarmService, SwarmUpdateStatus } from '../container/swarm-service.ts';
+import { summaryOfService } from './service-verdict.ts';
 
 const service = (more: Partial<SwarmService>) =>
   ({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { forgivingPattern, suggestionFor } from '../container/lookup.ts';
+import { forgivingPattern, suggestionFor } from './lookup.ts';
 
 const compose = (project: string, service: string) => ({
   'com.docker.compose.project': project,
