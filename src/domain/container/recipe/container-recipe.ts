@@ -1,12 +1,11 @@
 import {
   endpointsFor,
-  endpointSysctls,
-  defaultBridge,
   supportsApi,
   acceptedSysctls,
   sharesNetwork,
-  interfaceSysctl,
   mainNetwork,
+  networkDifferences,
+  sysctlDifferences,
 } from './networks.ts';
 import { ownConfig, configDifferences } from './config.ts';
 import {
@@ -16,7 +15,6 @@ import {
   type KnownRequest,
   type RecipeRequest,
   type ContainerRecipe,
-  type Endpoint,
   type HostConfig,
   type FieldRule,
   type Container,
@@ -24,7 +22,6 @@ import {
 import { normalisePlatform, type Platform } from '../../image/platform.ts';
 import {
   compare,
-  compareSecret,
   ownValue,
   allKeys,
   compareExactly,
@@ -32,15 +29,7 @@ import {
   type Difference,
   type Pair,
 } from './difference.ts';
-import {
-  mountDifferences,
-  bindsFor,
-  bindsWithFreshVolumes,
-  mountsFor,
-  mountsWithFreshVolumes,
-  bindsDifference,
-  configuredMountDifferences,
-} from './volumes.ts';
+import { mountDifferences, bindsFor, mountsFor, bindsDifference, configuredMountDifferences } from './volumes.ts';
 import type { ServiceSettings } from '../../settings/effective-settings.ts';
 
 /**
@@ -112,50 +101,6 @@ export function differences(before: Container, after: Container, context: Differ
 const maxDifferences = 50;
 
 /**
- * Both must be connected to the same networks with the same configuration. MAC addresses are not compared: an address
- * in use may be generated.
- */
-function networkDifferences({ before, after }: Pair): readonly Difference[] {
-  const [old, successor] = [before.settings.Networks, after.settings.Networks];
-  const names = new Set([...Object.keys(old), ...Object.keys(successor)]);
-  return [...names].flatMap((name) => {
-    const [was, is] = [ownValue(old, name), ownValue(successor, name)];
-    const field = `Networks.${name}`;
-    if (was === undefined || is === undefined) return compare(field, was && 'connected', is && 'connected');
-    return [
-      // An endpoint that was never connected has no id yet. The default bridge gets a new id with each start of the
-      // engine.
-      ...(was.NetworkID && is.NetworkID && name !== defaultBridge
-        ? compare(`${field}.NetworkID`, was.NetworkID, is.NetworkID)
-        : []),
-      ...(name === defaultBridge ? [] : compare(`${field}.Aliases`, aliasesOf(before, was), aliasesOf(after, is))),
-      ...compare(`${field}.IPAMConfig`, addresses(was), addresses(is)),
-      ...compare(`${field}.Links`, was.Links?.toSorted(), is.Links?.toSorted()),
-      ...compareSecret(`${field}.DriverOpts`, driverOptions(was), driverOptions(is)),
-      ...compare(`${field}.GwPriority`, was.GwPriority ?? 0, is.GwPriority ?? 0),
-    ];
-  });
-}
-
-/** Engines up to 24 add the container's short id and host name once it runs. */
-function aliasesOf({ id, settings }: Container, { Aliases }: Endpoint): readonly string[] {
-  const added = new Set([id.slice(0, 12), settings.Config.Hostname ?? '']);
-  return [...new Set(Aliases ?? [])].filter((alias) => !added.has(alias)).sort();
-}
-
-function addresses({ IPAMConfig }: Endpoint): readonly string[] {
-  return Object.entries(IPAMConfig ?? {})
-    .filter(([, address]) => address !== '' && address !== null)
-    .map(([field, address]) => `${field}=${String(address)}`)
-    .sort();
-}
-
-/** The options without sysctls, which `sysctlDifferences` compares. */
-function driverOptions({ DriverOpts }: Endpoint): object {
-  return Object.fromEntries(Object.entries(DriverOpts ?? {}).filter(([name]) => name !== endpointSysctls));
-}
-
-/**
  * The container's `HostConfig`. No field comes from an image, so it is copied, except fields that an engine does not
  * accept back.
  */
@@ -177,11 +122,8 @@ const rules: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
   ['PidMode', sharedNamespace('PidMode')],
   ['UTSMode', sharedNamespace('UTSMode')],
   ['VolumesFrom', volumesFromFor],
-  ['Binds', ({ container, freshVolumes }) => (freshVolumes ? bindsWithFreshVolumes(container) : bindsFor(container))],
-  [
-    'Mounts',
-    ({ container, freshVolumes }) => (freshVolumes ? mountsWithFreshVolumes(container) : mountsFor(container)),
-  ],
+  ['Binds', bindsFor],
+  ['Mounts', mountsFor],
   ['Links', unlessNetworkIsShared(linksFor)],
   ['Dns', unlessNetworkIsShared(copied('Dns'))],
   ['ExtraHosts', unlessNetworkIsShared(copied('ExtraHosts'))],
@@ -431,20 +373,6 @@ function portBindingDifferences(pair: Pair): readonly Difference[] {
   return allKeys(before, after).flatMap((port) =>
     compare(`HostConfig.PortBindings.${port}`, texts(before, port), texts(after, port)),
   );
-}
-
-/** An engine may move sysctls of an interface to its endpoint. */
-function sysctlDifferences({ before, after }: Pair): readonly Difference[] {
-  return compare('HostConfig.Sysctls', sysctlsOf(before), sysctlsOf(after));
-}
-
-function sysctlsOf({ settings }: Container): readonly string[] {
-  const { Sysctls } = settings.HostConfig as { readonly Sysctls?: Readonly<Record<string, string>> | null };
-  const own = Object.entries(Sysctls ?? {}).map(([name, value]) => interfaceSysctl(name, value) ?? `${name}=${value}`);
-  const moved = Object.values(settings.Networks).flatMap(
-    ({ DriverOpts }) => ownValue(DriverOpts, endpointSysctls)?.split(',') ?? [],
-  );
-  return [...own, ...moved].sort();
 }
 
 function confinedPathsDifference(field: ConfinedPaths): Comparison {

@@ -9,6 +9,7 @@ import {
 } from '../container.ts';
 import { canonical } from '../../text/json.ts';
 import { quoted } from '../../text/printable.ts';
+import { compare, compareSecret, ownValue, type Difference, type Pair } from './difference.ts';
 
 type Endpoints = {
   /** `NetworkingConfig.EndpointsConfig`, by network name. */
@@ -210,7 +211,7 @@ export function networkOfRepeatedMac(container: Container): string | undefined {
 }
 
 /** The driver option of an endpoint that takes sysctls of its interface: https://docs.docker.com/reference/cli/docker/container/run/#sysctl */
-export const endpointSysctls = 'com.docker.network.endpoint.sysctls';
+const endpointSysctls = 'com.docker.network.endpoint.sysctls';
 
 /**
  * From API 1.48 the engine accepts sysctls of one interface (`net.ipv4.conf.eth0.…`) only as an option of its endpoint,
@@ -229,7 +230,7 @@ export function acceptedSysctls({ container, apiVersion }: KnownRequest): unknow
 const interfacePattern = /^net\.([^.]+)\.([^.]+)\.eth\d+\.(.+)$/;
 
 /** `net.ipv4.conf.IFNAME.log_martians=1`; undefined for a sysctl of the whole container. */
-export function interfaceSysctl(name: string, value: string): string | undefined {
+function interfaceSysctl(name: string, value: string): string | undefined {
   const [, family, group, key] = interfacePattern.exec(name) ?? [];
   return key === undefined ? undefined : `net.${family}.${group}.IFNAME.${key}=${value}`;
 }
@@ -247,4 +248,62 @@ export function supportsApi(apiVersion: string, wanted: `1.${number}`): boolean 
 function parse(version: string): readonly [number, number] {
   const [, major = 0, minor = 0] = (/^(\d+)\.(\d+)/.exec(version) ?? []).map(Number);
   return [major, minor];
+}
+
+/**
+ * Both must be connected to the same networks with the same configuration. MAC addresses are not compared: an address
+ * in use may be generated.
+ */
+export function networkDifferences({ before, after }: Pair): readonly Difference[] {
+  const [old, successor] = [before.settings.Networks, after.settings.Networks];
+  const names = new Set([...Object.keys(old), ...Object.keys(successor)]);
+  return [...names].flatMap((name) => {
+    const [was, is] = [ownValue(old, name), ownValue(successor, name)];
+    const field = `Networks.${name}`;
+    if (was === undefined || is === undefined) return compare(field, was && 'connected', is && 'connected');
+    return [
+      // An endpoint that was never connected has no id yet. The default bridge gets a new id with each start of the
+      // engine.
+      ...(was.NetworkID && is.NetworkID && name !== defaultBridge
+        ? compare(`${field}.NetworkID`, was.NetworkID, is.NetworkID)
+        : []),
+      ...(name === defaultBridge ? [] : compare(`${field}.Aliases`, aliasesOf(before, was), aliasesOf(after, is))),
+      ...compare(`${field}.IPAMConfig`, addresses(was), addresses(is)),
+      ...compare(`${field}.Links`, was.Links?.toSorted(), is.Links?.toSorted()),
+      ...compareSecret(`${field}.DriverOpts`, driverOptions(was), driverOptions(is)),
+      ...compare(`${field}.GwPriority`, was.GwPriority ?? 0, is.GwPriority ?? 0),
+    ];
+  });
+}
+
+/** Engines up to 24 add the container's short id and host name once it runs. */
+function aliasesOf({ id, settings }: Container, { Aliases }: Endpoint): readonly string[] {
+  const added = new Set([id.slice(0, 12), settings.Config.Hostname ?? '']);
+  return [...new Set(Aliases ?? [])].filter((alias) => !added.has(alias)).sort();
+}
+
+function addresses({ IPAMConfig }: Endpoint): readonly string[] {
+  return Object.entries(IPAMConfig ?? {})
+    .filter(([, address]) => address !== '' && address !== null)
+    .map(([field, address]) => `${field}=${String(address)}`)
+    .sort();
+}
+
+/** The options without sysctls, which `sysctlDifferences` compares. */
+function driverOptions({ DriverOpts }: Endpoint): object {
+  return Object.fromEntries(Object.entries(DriverOpts ?? {}).filter(([name]) => name !== endpointSysctls));
+}
+
+/** An engine may move sysctls of an interface to its endpoint. */
+export function sysctlDifferences({ before, after }: Pair): readonly Difference[] {
+  return compare('HostConfig.Sysctls', sysctlsOf(before), sysctlsOf(after));
+}
+
+function sysctlsOf({ settings }: Container): readonly string[] {
+  const { Sysctls } = settings.HostConfig as { readonly Sysctls?: Readonly<Record<string, string>> | null };
+  const own = Object.entries(Sysctls ?? {}).map(([name, value]) => interfaceSysctl(name, value) ?? `${name}=${value}`);
+  const moved = Object.values(settings.Networks).flatMap(
+    ({ DriverOpts }) => ownValue(DriverOpts, endpointSysctls)?.split(',') ?? [],
+  );
+  return [...own, ...moved].sort();
 }

@@ -1,47 +1,17 @@
-import { refusal, type Container, type HostConfig, type MountPoint } from '../container.ts';
+import { refusal, type Container, type HostConfig, type KnownRequest, type MountPoint } from '../container.ts';
 import { journalPrefix } from '../../image/labels.ts';
 import { parseJson } from '../../text/json.ts';
 import { compare, type Difference, type Pair } from './difference.ts';
 
 type Mount = NonNullable<HostConfig['Mounts']>[number];
 
-/** `HostConfig.Mounts` without volume names that the engine generated, so that it makes new volumes. */
-export function mountsWithFreshVolumes(container: Container): readonly Mount[] | null | undefined {
-  const { Mounts } = container.settings.HostConfig;
-  const pins = pinsFor(container).filter(({ Source }) => !isMadeByEngine(String(Source)));
-  if (pins.length === 0 && (Mounts ?? []).length === 0) return Mounts;
-  const own = (Mounts ?? []).map((mount) => {
-    const { Source, ...nameless } = mount;
-    const isOnceAnonymous =
-      mount['Type'] === 'volume' && namesOnceAnonymous(container, String(mount['Target']), Source);
-    return possibleOptions(isOnceAnonymous ? nameless : mount);
-  });
-  return [...own, ...pins];
-}
-
-/** The same for `HostConfig.Binds`. */
-export function bindsWithFreshVolumes(container: Container): readonly string[] | null | undefined {
-  return container.settings.HostConfig.Binds?.map((bind) => {
-    const [volume, path = '', ...mode] = bind.split(':');
-    return mode.length === 0 && namesOnceAnonymous(container, path, volume) ? path : bind;
-  });
-}
-
-/** Names of the container's anonymous volumes by path, without named ones that only look anonymous. */
-export function anonymousVolumeNames(container: Container): ReadonlyMap<string, string> {
-  const named = pinnedPaths(container).flatMap((path) => {
-    const volume = volumeAt(container, path);
-    return volume === undefined || !isMadeByEngine(volume) ? [] : [[cleanPath(path), volume] as const];
-  });
-  return new Map(named);
-}
-
 /**
  * `HostConfig.Mounts` unchanged, with every anonymous volume added by name: its data must stay available even if a new
  * image does not declare the path. Volumes are referenced, not copied, so the old and the new container see the same
- * data.
+ * data. With fresh volumes instead without the names that the engine generated.
  */
-export function mountsFor(container: Container): readonly Mount[] | null | undefined {
+export function mountsFor({ container, freshVolumes = false }: VolumesRequest): readonly Mount[] | null | undefined {
+  if (freshVolumes) return mountsWithFreshVolumes(container);
   const { Mounts } = container.settings.HostConfig;
   const pins = pinsFor(container);
   if (pins.length === 0 && (Mounts ?? []).length === 0) return Mounts;
@@ -57,12 +27,46 @@ function pinsFor(container: Container): readonly Mount[] {
   }));
 }
 
-/** `HostConfig.Binds` unchanged, with a volume name for each single path. */
-export function bindsFor(container: Container): readonly string[] | null | undefined {
+/** `HostConfig.Binds` in the same way: with a volume name for each single path, or without. */
+export function bindsFor({ container, freshVolumes = false }: VolumesRequest): readonly string[] | null | undefined {
+  if (freshVolumes) return bindsWithFreshVolumes(container);
   const { Binds } = container.settings.HostConfig;
   return Binds?.map((bind) =>
     isLonePath(bind) ? `${volumeAt(container, bind) ?? nameless(container, bind)}:${bind}` : bind,
   );
+}
+
+type VolumesRequest = Pick<KnownRequest, 'container' | 'freshVolumes'>;
+
+/** `HostConfig.Mounts` without volume names that the engine generated, so that it makes new volumes. */
+function mountsWithFreshVolumes(container: Container): readonly Mount[] | null | undefined {
+  const { Mounts } = container.settings.HostConfig;
+  const pins = pinsFor(container).filter(({ Source }) => !isMadeByEngine(String(Source)));
+  if (pins.length === 0 && (Mounts ?? []).length === 0) return Mounts;
+  const own = (Mounts ?? []).map((mount) => {
+    const { Source, ...nameless } = mount;
+    const isOnceAnonymous =
+      mount['Type'] === 'volume' && namesOnceAnonymous(container, String(mount['Target']), Source);
+    return possibleOptions(isOnceAnonymous ? nameless : mount);
+  });
+  return [...own, ...pins];
+}
+
+/** The same for `HostConfig.Binds`. */
+function bindsWithFreshVolumes(container: Container): readonly string[] | null | undefined {
+  return container.settings.HostConfig.Binds?.map((bind) => {
+    const [volume, path = '', ...mode] = bind.split(':');
+    return mode.length === 0 && namesOnceAnonymous(container, path, volume) ? path : bind;
+  });
+}
+
+/** Names of the container's anonymous volumes by path, without named ones that only look anonymous. */
+export function anonymousVolumeNames(container: Container): ReadonlyMap<string, string> {
+  const named = pinnedPaths(container).flatMap((path) => {
+    const volume = volumeAt(container, path);
+    return volume === undefined || !isMadeByEngine(volume) ? [] : [[cleanPath(path), volume] as const];
+  });
+  return new Map(named);
 }
 
 /** The label in which a successor stores which of its volumes were anonymous. */
