@@ -1,4 +1,4 @@
-import type { Clock } from '../../domain/outside/outside.ts';
+import type { Clock, Outside } from '../../domain/outside/outside.ts';
 import { repositoryName } from '../../domain/image/image-reference.ts';
 import type { Registry, TagList } from '../../domain/outside/registry.ts';
 import { orAborted } from '../../domain/concurrency.ts';
@@ -301,3 +301,32 @@ export async function waitAtMost(
     ended.abort();
   }
 }
+
+/** Aborts a few seconds after the process is asked to end, in which short waits end by themselves. */
+export function endsSoon({ ending, clock }: Pick<Outside, 'ending' | 'clock'>): {
+  readonly signal: AbortSignal;
+  readonly stop: () => void;
+} {
+  const [soon, over] = [new AbortController(), new AbortController()];
+  const begin = (signal: AbortSignal) => {
+    const nowMs = clock.monotonicMs();
+    const lastMs = lastMoments.get(signal) ?? nowMs + lastWaitMs;
+    lastMoments.set(signal, lastMs);
+    void clock.sleep(Math.max(leastLastWaitMs, lastMs - nowMs), over.signal).then(
+      () => soon.abort(),
+      () => undefined,
+    );
+  };
+  if (ending?.aborted) begin(ending);
+  else ending?.addEventListener('abort', () => begin(ending), { signal: over.signal });
+  return { signal: soon.signal, stop: () => over.abort() };
+}
+
+/** `docker stop` kills a process after 10 s, and the end of a run needs some of them. */
+const lastWaitMs = 4000;
+
+/** Each wait that begins while the process ends has this much at least. */
+const leastLastWaitMs = 500;
+
+/** The monotonic time until which the waits of an ending process may take, by its signal: they share one allowance. */
+const lastMoments = new WeakMap<AbortSignal, number>();

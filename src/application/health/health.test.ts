@@ -7,7 +7,8 @@ import { createSandboxScene } from '../../../test/support/scene/sandbox-outside.
 import type { Behaviour } from '../../../sandbox/base/behaviour.ts';
 import type { Healthcheck } from '../../domain/container/container.ts';
 import { defaultSettings } from '../../domain/settings/effective-settings.ts';
-import { endsSoon, healthDeadlineMs, passHealthCheck } from './health.ts';
+import { healthDeadlineMs, passHealthCheck } from './health.ts';
+import { endsSoon } from '../async/concurrency.ts';
 
 const settings = { ...defaultSettings, healthWindowMs: 10_000 };
 const second = 1_000_000_000;

@@ -13,6 +13,7 @@ import {
   type LabelValues,
 } from '../../domain/settings/effective-settings.ts';
 import { askProbe, titleOfProbe, whyNotAskable } from './probe.ts';
+import { endsSoon } from '../async/concurrency.ts';
 
 export type HealthVerdict =
   | { readonly kind: 'passed' }
@@ -34,6 +35,8 @@ type HealthOptions = {
   readonly mayEnd?: boolean;
   /** It is a job that other containers wait for: it passes when it has exited with code 0. */
   readonly mustEnd?: boolean;
+  /** The engine removes it when it stops, so if it is gone it has ended. */
+  readonly autoRemoves?: boolean;
   readonly signal?: AbortSignal;
   /** Called with the last inspection of a window that was passed without a probe. */
   readonly onPassed?: (container: Container) => void;
@@ -53,13 +56,15 @@ export async function passHealthCheck(
 ): Promise<HealthVerdict> {
   const soon = endsSoon(outside);
   const signal = AbortSignal.any([soon.signal, options.signal].filter((one) => one !== undefined));
+  const gone = options.autoRemoves === true ? { ...endedAndGone, wasRunningAtFirst: false } : vanished;
   let wasRunningAtFirst = false;
   try {
     const first = await outside.engine.inspectContainer(id, soon.signal);
-    if (first === undefined) return vanished;
+    if (first === undefined) return gone;
     wasRunningAtFirst = isAlive(first.state.status);
     const pass = options.mustEnd === true ? passCompletion : passWindow;
-    return await pass(outside, settings, first, { ...options, signal });
+    const verdict = await pass(outside, settings, first, { ...options, signal });
+    return verdict === vanished ? gone : verdict;
   } catch (error) {
     if (soon.signal.aborted) return { kind: 'left' };
     if (signal.aborted) return { ...calledOff, wasRunningAtFirst };
@@ -67,35 +72,6 @@ export async function passHealthCheck(
   } finally {
     soon.stop();
   }
-}
-
-/** `docker stop` kills a process after 10 s, and the end of a run needs some of them. */
-const lastWaitMs = 4000;
-
-/** Each wait that begins while the process ends has this much at least. */
-const leastLastWaitMs = 500;
-
-/** The monotonic time until which the waits of an ending process may take, by its signal: they share one allowance. */
-const lastMoments = new WeakMap<AbortSignal, number>();
-
-/** Aborts a few seconds after the process is asked to end, in which short waits end by themselves. */
-export function endsSoon({ ending, clock }: Pick<Outside, 'ending' | 'clock'>): {
-  readonly signal: AbortSignal;
-  readonly stop: () => void;
-} {
-  const [soon, over] = [new AbortController(), new AbortController()];
-  const begin = (signal: AbortSignal) => {
-    const nowMs = clock.monotonicMs();
-    const lastMs = lastMoments.get(signal) ?? nowMs + lastWaitMs;
-    lastMoments.set(signal, lastMs);
-    void clock.sleep(Math.max(leastLastWaitMs, lastMs - nowMs), over.signal).then(
-      () => soon.abort(),
-      () => undefined,
-    );
-  };
-  if (ending?.aborted) begin(ending);
-  else ending?.addEventListener('abort', () => begin(ending), { signal: over.signal });
-  return { signal: soon.signal, stop: () => over.abort() };
 }
 
 type Pass = (
@@ -198,7 +174,7 @@ const calledOff = { kind: 'failed', reason: 'its health check was cancelled', ow
  * The verdict on a removed container with `--rm`. The engine keeps neither its exit code nor its log, and without
  * events the cause is unknown.
  */
-export const endedAndGone = {
+const endedAndGone = {
   kind: 'failed',
   reason: 'it ended, and the engine removed it (--rm)',
   ownFault: true,
@@ -237,17 +213,15 @@ function probeDeadlineMs({ kind }: HealthProbe, { healthTimeoutMs, healthWindowM
   return kind === 'none' ? 0 : (healthTimeoutMs ?? healthWindowMs + probingMs);
 }
 
-export const vanished: HealthVerdict = {
+const vanished: HealthVerdict = {
   kind: 'failed',
   reason: 'someone removed it',
   ownFault: false,
   wasRunningAtFirst: false,
 };
 
-type Failure = { readonly reason: string; readonly ownFault: boolean };
-
-function failureOf({ state, restartCount }: Container, first: Container, restartsBefore: number): Failure | undefined {
-  const own = (reason: string): Failure => ({ reason, ownFault: true });
+function failureOf({ state, restartCount }: Container, first: Container, restartsBefore: number) {
+  const own = (reason: string) => ({ reason, ownFault: true });
   if (state.oomKilled && !isAlive(state.status)) return own('it ran out of memory');
   if (!isAlive(state.status))
     return own(`it exited with code ${state.exitCode}${state.error === '' ? '' : ` (${state.error})`}`);
@@ -317,99 +291,62 @@ export function healthDeadlineMs(
 /** Docker's three failed probes at its own interval of 30 s, and 10 s. A quick HEALTHCHECK does not mean a quick start. */
 const leastDefaultMs = 100_000;
 
-type PauseOrder = {
-  /** Time until the end of the window; negative after it. */
-  readonly leftOfWindowMs: number;
-  /** Time until the deadline, which has not passed. */
-  readonly leftMs: number;
-  /** A probe has just failed and is to be repeated. */
-  readonly isProbing: boolean;
-  /** Inspections are due at the polling interval, with or without events. */
-  readonly isPolled: boolean;
-};
-
-type HealthPauses = {
-  /** Pauses until the next inspection is due. Ends early, and does not throw, when the signal aborts. */
-  readonly next: (order: PauseOrder) => Promise<void>;
-  readonly close: () => void;
-};
-
 /**
  * The pauses between the inspections of a successor. While the engine's event stream is open, an inspection follows
  * each event, and one more at the end of the window finds an exit that no event announced. While the stream is down, a
- * successor is inspected every 250 ms.
+ * successor is inspected every 250 ms. Events are hints; inspections give the facts.
  */
-function createHealthPauses(
-  outside: Pick<Outside, 'engine' | 'clock'>,
-  id: string,
-  signal?: AbortSignal,
-): HealthPauses {
-  const { clock } = outside;
-  let watch: ContainerWatch | undefined;
-  let settledAtMs = -Infinity;
-
-  return {
-    async next(order) {
-      watch ??= watchContainer(outside, id, signal);
-      if (clock.monotonicMs() < settledAtMs) {
-        await clock.sleep(Math.min(pollMs, order.leftMs), signal).catch(() => undefined);
-      } else if ((await watch.wait(lengthOf(order, watch.isListening()))) === 'happened') {
-        settledAtMs = clock.monotonicMs() + settlingMs;
-      }
-    },
-    close: () => watch?.close(),
-  };
-}
-
-function lengthOf({ leftOfWindowMs, leftMs, isProbing, isPolled }: PauseOrder, isListening: boolean): number {
-  if (isProbing) return probePollMs;
-  const maxPauseMs = isPolled || !isListening ? pollMs : leftOfWindowMs > 0 ? leftOfWindowMs : quietPollMs;
-  return Math.min(maxPauseMs, leftOfWindowMs > 0 ? leftOfWindowMs : leftMs);
-}
-
-/** Short against the start of a container (about 200 ms), long against an inspect call (1 ms). */
-const pollMs = 250;
-
-/** Time between the answer to a probe and the next request. */
-const probePollMs = 1000;
-
-/** Docker 20.10 announces an exit before an inspection shows it. The container is polled in between. */
-const settlingMs = 1000;
-
-/** A lost event must not delay the verdict of a HEALTHCHECK by more than this. */
-const quietPollMs = 2000;
-
-/** Follows one container in the engine's event stream. Events are hints; inspections give the facts. */
-type ContainerWatch = {
-  /**
-   * Resolves after `ms`, or earlier: at an event, when the stream opens or breaks, or when the signal aborts.
-   * `happened`: an event of this container arrived.
-   */
-  readonly wait: (ms: number) => Promise<'nothing' | 'stream changed' | 'happened'>;
-  /** False while the stream is down. Only inspections give facts then. */
-  readonly isListening: () => boolean;
-  readonly close: () => void;
-};
-
-function watchContainer(
-  { engine, clock }: Pick<Outside, 'engine' | 'clock'>,
-  id: string,
-  signal?: AbortSignal,
-): ContainerWatch {
+function createHealthPauses({ engine, clock }: Pick<Outside, 'engine' | 'clock'>, id: string, signal: AbortSignal) {
   const closing = new AbortController();
+  let hasBegun = false;
   let isListening = false;
-  let heard: Awaited<ReturnType<ContainerWatch['wait']>> = 'nothing';
+  let heard: 'nothing' | 'stream changed' | 'happened' = 'nothing';
   let wake = () => {};
+  let settledAtMs = -Infinity;
+  return { next, close: () => closing.abort() };
 
-  function hear(what: typeof heard): void {
-    if (heard !== 'happened') heard = what;
-    wake();
+  /** Pauses until the next inspection is due. Ends early, and does not throw, when the signal aborts. */
+  async function next({
+    leftOfWindowMs,
+    leftMs,
+    isProbing,
+    isPolled,
+  }: {
+    /** Time until the end of the window; negative after it. */
+    readonly leftOfWindowMs: number;
+    /** Time until the deadline, which has not passed. */
+    readonly leftMs: number;
+    /** A probe has just failed and is to be repeated. */
+    readonly isProbing: boolean;
+    /** Inspections are due at the polling interval, with or without events. */
+    readonly isPolled: boolean;
+  }): Promise<void> {
+    if (!hasBegun) void listen();
+    hasBegun = true;
+    if (clock.monotonicMs() < settledAtMs) {
+      await clock.sleep(Math.min(pollMs, leftMs), signal).catch(() => undefined);
+      return;
+    }
+    const isInWindow = leftOfWindowMs > 0;
+    const maxPauseMs = isPolled || !isListening ? pollMs : isInWindow ? leftOfWindowMs : quietPollMs;
+    const lengthMs = isProbing ? probePollMs : Math.min(maxPauseMs, isInWindow ? leftOfWindowMs : leftMs);
+    if ((await waitForEvent(lengthMs)) === 'happened') settledAtMs = clock.monotonicMs() + settlingMs;
   }
 
-  function noteBreak(): void {
-    if (!isListening) return;
-    isListening = false;
-    hear('stream changed');
+  /**
+   * Resolves after `ms`, or earlier: at an event of this container (`happened`), when the stream opens or breaks, or when
+   * the signal aborts.
+   */
+  async function waitForEvent(ms: number): Promise<typeof heard> {
+    if (heard === 'nothing') {
+      const woken = new AbortController();
+      wake = () => woken.abort();
+      await clock.sleep(ms, AbortSignal.any([woken.signal, signal])).catch(() => undefined);
+      wake = () => {};
+    }
+    const latest = heard;
+    heard = 'nothing';
+    return latest;
   }
 
   async function listen(): Promise<void> {
@@ -426,24 +363,29 @@ function watchContainer(
     noteBreak();
   }
 
-  void listen();
-  return {
-    async wait(ms) {
-      if (heard === 'nothing') {
-        const woken = new AbortController();
-        wake = () => woken.abort();
-        const ends = signal === undefined ? woken.signal : AbortSignal.any([woken.signal, signal]);
-        await clock.sleep(ms, ends).catch(() => undefined);
-        wake = () => {};
-      }
-      const latest = heard;
-      heard = 'nothing';
-      return latest;
-    },
-    isListening: () => isListening,
-    close: () => closing.abort(),
-  };
+  function noteBreak(): void {
+    if (!isListening) return;
+    isListening = false;
+    hear('stream changed');
+  }
+
+  function hear(what: typeof heard): void {
+    if (heard !== 'happened') heard = what;
+    wake();
+  }
 }
+
+/** Short against the start of a container (about 200 ms), long against an inspect call (1 ms). */
+const pollMs = 250;
+
+/** Time between the answer to a probe and the next request. */
+const probePollMs = 1000;
+
+/** Docker 20.10 announces an exit before an inspection shows it. The container is polled in between. */
+const settlingMs = 1000;
+
+/** A lost event must not delay the verdict of a HEALTHCHECK by more than this. */
+const quietPollMs = 2000;
 
 /**
  * Changes of the state of a container, in Docker's words and Podman's:

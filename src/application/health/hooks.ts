@@ -13,7 +13,7 @@ import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import type { HookAnswer } from '../../domain/transaction/memory.ts';
-import { endsSoon } from './health.ts';
+import { endsSoon } from '../async/concurrency.ts';
 
 /**
  * Runs the container's hook inside it and logs the output. Without a hook the result is `passed`. The command line is

@@ -33,8 +33,7 @@ import {
 import { formatDuration } from '../../domain/text/duration.ts';
 import { ServiceError } from '../../domain/text/errors.ts';
 import { quoted } from '../../domain/text/printable.ts';
-import { inspectionsAtOnce, mapConcurrently } from '../async/concurrency.ts';
-import { endsSoon } from '../health/health.ts';
+import { inspectionsAtOnce, mapConcurrently, endsSoon } from '../async/concurrency.ts';
 import { nothingPrepared, type Performed, type StepContext } from './create-successor.ts';
 import { untag, type OpenTransaction } from './open-transaction.ts';
 import { knownOwnContainer } from './prepare.ts';

@@ -16,14 +16,7 @@ import {
   type Performed,
   type StepContext,
 } from './create-successor.ts';
-import {
-  maxPendingStopMs,
-  stopAndHealthPolicyOf,
-  endedAndGone,
-  passHealthCheck,
-  vanished,
-  type HealthVerdict,
-} from '../health/health.ts';
+import { maxPendingStopMs, stopAndHealthPolicyOf, passHealthCheck, type HealthVerdict } from '../health/health.ts';
 import { askBeforeUpdate, tellAfterUpdate } from '../health/hooks.ts';
 import { removeMark, servesForMs, setMark } from './open-transaction.ts';
 import { copyFiles } from './hand-over.ts';
@@ -381,6 +374,7 @@ async function passHealthChecks(
         ignoresHealthcheck,
         mayEnd: member?.desiredEndState === 'started',
         mustEnd: member?.desiredEndState === 'completed',
+        autoRemoves: member?.autoRemoves === true,
         signal: callOff.signal,
         onPassed: (container) => {
           const untilMs = outside.clock.monotonicMs() + servesForMs;
@@ -419,7 +413,6 @@ async function blame(
   const autoRemoves = memberOf(id, transaction)?.autoRemoves === true;
   const isSame = first?.id === id && !first.isGone && !autoRemoves && first.ownFault === verdict.ownFault;
   if (first !== undefined && !isSame) return outcomeOfEnd(first, runningAtFirst.has(first.id));
-  const isEnded = verdict === vanished && autoRemoves;
-  const { ownFault, reason, wasRunningAtFirst } = isEnded ? { ...endedAndGone, wasRunningAtFirst: false } : verdict;
+  const { ownFault, reason, wasRunningAtFirst } = verdict;
   return outcomeOfEnd({ id, ownFault, reason }, wasRunningAtFirst);
 }
