@@ -10,7 +10,7 @@ import {
   keptMarksOf,
   parseKeptName,
   parseTransactionName,
-  parkedName,
+  transactionName,
   type TransactionMark,
 } from '../../domain/transaction/transaction-names.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
@@ -393,7 +393,10 @@ async function repairTransaction(
         containers: names,
         result: 'left',
         reason: withRestored(
-          nameIsTaken(displaced.name, { name: parkedNameOf(displaced), status: displaced.old?.status ?? 'exited' }),
+          nameIsTaken(displaced.name, {
+            name: transactionNameOf(displaced),
+            status: displaced.old?.status ?? 'exited',
+          }),
         ),
         isPending: true,
       };
@@ -412,8 +415,8 @@ async function repairTransaction(
   }
 }
 
-function parkedNameOf({ name, policy = noRestart, wasRunning, old }: MemberFacts): string {
-  return parkedName(name, policy, wasRunning, old?.hasData);
+function transactionNameOf({ name, policy = noRestart, wasRunning, old }: MemberFacts): string {
+  return transactionName({ role: 'old', name, policy, wasRunning, hasData: old?.hasData === true });
 }
 
 /** True if the old container cannot come back because a later version has its name. */

@@ -10,7 +10,7 @@ import {
 } from '../../domain/transaction/journal.ts';
 import type { StepOf } from '../../domain/transaction/member.ts';
 import type { DataFigures } from '../../domain/transaction/data-helper.ts';
-import { successorName } from '../../domain/transaction/transaction-names.ts';
+import { transactionName } from '../../domain/transaction/transaction-names.ts';
 import type { Member } from '../../domain/transaction/facts.ts';
 import { setMark, wasCreatedLate, type OpenTransaction } from './open-transaction.ts';
 import type { Image, ContainerRecipe, Container } from '../../domain/container/container.ts';
@@ -49,7 +49,7 @@ export async function createSuccessor(context: StepContext, { member: index }: S
   const replaced = transaction.successors;
   const recipe = recipeOf(context, { prepared, parts, member, role: 'successor', replaced });
   const order = { image, parts, keepsTag: planned.cause === 'linked' };
-  const outcome = await createUnderTag(context, order, successorName(member.name), recipe);
+  const outcome = await createUnderTag(context, order, transactionName({ role: 'new', name: member.name }), recipe);
   if (outcome.kind === 'done') {
     transaction.successors.set(member.oldId, outcome.id);
     if (await wasCreatedLate(context, member.oldId)) return beginAnew(context, { ...order, member });
@@ -110,7 +110,7 @@ async function beginAnew(
 }
 
 const inTheWay = ({ name }: Member) =>
-  `"${successorName(name)}" exists, and no update of "${name}" has made it; remove it, unless someone needs it`;
+  `"${transactionName({ role: 'new', name })}" exists, and no update of "${name}" has made it; remove it, unless someone needs it`;
 
 /**
  * `updater`: another updater got the name first, and the tag is its own. `unclear`: nobody was seen, or an update of
@@ -121,10 +121,10 @@ async function holderOfLock(
   { outside: { engine, clock } }: StepContext,
   { name, oldId }: Member,
 ): Promise<'updater' | 'stranger' | 'unclear'> {
-  let holder = await engine.inspectContainer(successorName(name));
+  let holder = await engine.inspectContainer(transactionName({ role: 'new', name }));
   for (let looks = 1; holder === undefined && looks < maxLooks; looks += 1) {
     await clock.sleep(betweenLooksMs);
-    holder = await engine.inspectContainer(successorName(name));
+    holder = await engine.inspectContainer(transactionName({ role: 'new', name }));
   }
   if (holder === undefined) return 'unclear';
   const reading = readJournal(holder.settings.Config.Labels ?? {});

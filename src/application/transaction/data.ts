@@ -27,7 +27,6 @@ import {
   dataHelperName,
   dataHelperRoles,
   helperMarkTag,
-  helperMarkText,
   type DataHelperRole,
 } from '../../domain/transaction/transaction-names.ts';
 import { formatDuration } from '../../domain/text/duration.ts';
@@ -224,7 +223,7 @@ async function createHelper(context: HelperContext, data: JournaledData, role: D
     const isTaken = created.kind === 'refused' && created.status === 409;
     return isTaken ? { ...created, message: `${quoted(name)} is someone else's container` } : created;
   }
-  const tag = helperMarkTag(created.id, transaction.id, seal?.sign(helperMarkText(created.id, transaction.id)));
+  const tag = helperMarkTag(created.id, transaction.id, seal?.sign);
   const marked = await engine.tagImage(image.id, tag);
   if (isFailure(marked)) return marked;
   transaction.dataHelpers.set(created.id, tag);

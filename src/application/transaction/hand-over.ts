@@ -9,7 +9,7 @@ import {
   writeHelperOrder,
   type HelperOrder,
 } from '../../domain/self-update/helper.ts';
-import { helperMarkTag, helperMarkText, helperName } from '../../domain/transaction/transaction-names.ts';
+import { helperMarkTag, helperName } from '../../domain/transaction/transaction-names.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { isFailure, type CallOutcome } from '../../domain/outside/engine.ts';
 import {
@@ -125,7 +125,7 @@ async function createAndStart(
   }
   const written = await writeBundle({ engine }, id, files);
   if (isFailure(written)) return `a helper cannot get the files of this container: ${written.message}`;
-  const tag = helperMarkTag(id, order.transaction, seal?.sign(helperMarkText(id, order.transaction)));
+  const tag = helperMarkTag(id, order.transaction, seal?.sign);
   const marked = await engine.tagImage(order.newImageId, tag);
   if (isFailure(marked)) return `a helper cannot be marked as ours: ${marked.message}`;
   const started = await engine.startContainer(id);

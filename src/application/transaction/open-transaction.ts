@@ -3,12 +3,7 @@ import { isAlive, restartPolicyOf, type Container } from '../../domain/container
 import { isFailure, type EngineInfo, type CallOutcome } from '../../domain/outside/engine.ts';
 import type { FileBundle } from './hand-over.ts';
 import { hasSelfRemovingSuccessor, removesItself, type Journal } from '../../domain/transaction/journal.ts';
-import {
-  namelessTag,
-  transactionMarkTag,
-  transactionMarkText,
-  type TransactionMark,
-} from '../../domain/transaction/transaction-names.ts';
+import { namelessTag, transactionMarkTag, type TransactionMark } from '../../domain/transaction/transaction-names.ts';
 import type { PlannedTransaction } from '../../domain/plan/update-plan.ts';
 import type { PreparedMember } from './prepare.ts';
 import type { Step, StepKind, StepOf } from '../../domain/transaction/member.ts';
@@ -229,7 +224,7 @@ export async function setMark({ outside, transaction }: Context, { oldId }: Step
   if (member === undefined) return { kind: 'refused', status: 0, message: 'it is not part of the update' };
   const { policy = { Name: '', MaximumRetryCount: 0 }, wasRunning, newImageId } = member;
   const order = { oldId, policy, wasRunning, transaction: transaction.id };
-  const tag = transactionMarkTag(order, outside.seal?.sign(transactionMarkText(order)));
+  const tag = transactionMarkTag(order, outside.seal?.sign);
   const outcome = await outside.engine.tagImage(newImageId, tag);
   if (outcome.kind === 'done' || outcome.kind === 'noop') {
     transaction.marks.set(oldId, tag);

@@ -3,7 +3,8 @@ import { containerSummary, idOf, type SummaryParts } from '../../../test/support
 import { writeJournal } from '../transaction/journal.ts';
 import type { ImageLabelsOf } from '../container/lookup.ts';
 import { keptAmong, whyRemovable, withoutKept } from './leftovers.ts';
-import { keptName, parkedName } from '../transaction/transaction-names.ts';
+import { keptName } from '../transaction/transaction-names.ts';
+import { parkedName } from '../../../test/support/transaction-names.ts';
 
 const policy = { Name: 'no', MaximumRetryCount: 0 };
 const untilMs = 10_000;

@@ -4,7 +4,7 @@ import { isRestorePending, samePolicy, type Decision, type Step } from './member
 import { decide } from './decide.ts';
 import { placedBy, type ContainerFacts, type DataHelper, type MemberFacts, type TransactionFacts } from './facts.ts';
 import { beginMemory, type TransactionMemory } from './memory.ts';
-import { droppedName, failedName, parkedName, successorName } from './transaction-names.ts';
+import { droppedName, failedName, parkedName, successorName } from '../../../test/support/transaction-names.ts';
 
 const no: RestartPolicy = { Name: 'no', MaximumRetryCount: 0 };
 const always: RestartPolicy = { Name: 'always', MaximumRetryCount: 0 };

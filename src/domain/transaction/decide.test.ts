@@ -13,7 +13,8 @@ import { beginMemory } from './memory.ts';
 import { describe, expect, test } from 'vitest';
 import type { DesiredEndState } from '../settings/effective-settings.ts';
 import { isAlive, type ContainerStatus, type RestartPolicy } from '../container/container.ts';
-import { droppedName, failedName, keptName, parkedName, parseKeptName, successorName } from './transaction-names.ts';
+import { keptName, parseKeptName } from './transaction-names.ts';
+import { droppedName, failedName, parkedName, successorName } from '../../../test/support/transaction-names.ts';
 
 const unlessStopped: RestartPolicy = { Name: 'unless-stopped', MaximumRetryCount: 0 };
 const no: RestartPolicy = { Name: 'no', MaximumRetryCount: 0 };

@@ -8,7 +8,7 @@ import {
   type TransactionFacts,
 } from './facts.ts';
 import type { Step } from './member.ts';
-import { droppedName, parkedName, successorName } from './transaction-names.ts';
+import { droppedName, parkedName, successorName } from '../../../test/support/transaction-names.ts';
 import { beginMemory } from './memory.ts';
 
 const no: RestartPolicy = { Name: 'no', MaximumRetryCount: 0 };

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { TransactionFacts } from './facts.ts';
 import { type Step, stepKey } from './member.ts';
-import { parkedName } from './transaction-names.ts';
+import { parkedName } from '../../../test/support/transaction-names.ts';
 import { learn, limits, beginMemory, type StepDecision, type StepOutcome, type TransactionMemory } from './memory.ts';
 
 type TransactionMode = Parameters<typeof beginMemory>[0];

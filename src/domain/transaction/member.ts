@@ -1,6 +1,6 @@
 import { isAlive, type RestartPolicy } from '../container/container.ts';
 import type { ExecutionMemory, MemberFacts, ContainerFacts, TransactionFacts } from './facts.ts';
-import { droppedName, parkedName } from './transaction-names.ts';
+import { transactionName } from './transaction-names.ts';
 import type { UpdatePhase } from '../run/session.ts';
 
 /** Whether the successor is not in its desired end state: a job may have ended, others must run. */
@@ -37,12 +37,16 @@ export function isFoundInPlace({ old }: MemberFacts, { isRecovery, seenParked }:
 
 export const rename = ({ id }: ContainerFacts, to: string): Step => ({ kind: 'rename', id, to });
 
-export function park({ name, policy, wasRunning, data }: MemberFacts, old: ContainerFacts): Step {
-  return rename(old, parkedName(name, policy ?? old.policy, wasRunning, data !== undefined));
+export function park(member: MemberFacts, old: ContainerFacts): Step {
+  return rename(old, transactionName({ role: 'old', ...stateOf(member, old) }));
 }
 
-export function drop({ name, policy, wasRunning, data }: MemberFacts, old: ContainerFacts): Step {
-  return rename(old, droppedName(name, policy ?? old.policy, wasRunning, data !== undefined));
+export function drop(member: MemberFacts, old: ContainerFacts): Step {
+  return rename(old, transactionName({ role: 'drop', ...stateOf(member, old) }));
+}
+
+function stateOf({ name, policy, wasRunning, data }: MemberFacts, old: ContainerFacts) {
+  return { name, policy: policy ?? old.policy, wasRunning, hasData: data !== undefined };
 }
 
 export function takeName({ name, nameHeldBy }: MemberFacts, container: ContainerFacts | undefined): Step | false {

@@ -32,7 +32,7 @@ import {
   type Step,
 } from './member.ts';
 import type { ExecutionMemory, MemberFacts, ContainerFacts, TransactionFacts } from './facts.ts';
-import { failedName, parseTransactionName } from './transaction-names.ts';
+import { transactionName, parseTransactionName } from './transaction-names.ts';
 
 /**
  * The next step back. All members return together, and each step waits until those before it are done:
@@ -113,7 +113,7 @@ function announceReturn(member: MemberFacts): Step | false {
 
 /** Takes the name from a successor that has failed. */
 function freeName({ name, new: successor }: MemberFacts): Step | false {
-  return successor?.place === 'name' && rename(successor, failedName(name));
+  return successor?.place === 'name' && rename(successor, transactionName({ role: 'bad', name }));
 }
 
 /** The successor has not taken the place of its parked container. */

@@ -2,19 +2,16 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { RestartPolicy } from '../container/container.ts';
 import {
-  droppedName,
-  failedName,
   isParkedName,
   keptName,
-  parkedName,
   parseKeptName,
   parsePolicyCode,
   parseTransactionName,
   plainName,
   policyCode,
   transactionNamePrefix,
-  successorName,
 } from './transaction-names.ts';
+import { droppedName, failedName, parkedName, successorName } from '../../../test/support/transaction-names.ts';
 
 const containerName = fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9_.-]{1,60}$/);
 const policy: fc.Arbitrary<RestartPolicy> = fc.oneof(

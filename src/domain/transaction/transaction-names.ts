@@ -30,8 +30,14 @@ export type TransactionName =
       readonly hasData: boolean;
     };
 
-export function successorName(name: string): string {
-  return `${name}.upkeep-new`;
+/**
+ * The inverse of `parseTransactionName`. The policy and the former state of an old container are part of its name, so
+ * that it can be restored without its successor.
+ */
+export function transactionName(state: TransactionName): string {
+  const name = `${state.name}.upkeep-${state.role}`;
+  if (!('policy' in state)) return name;
+  return `${name}-${policyCode(state.policy)}${state.wasRunning ? '' : '-s'}${state.hasData ? '-d' : ''}`;
 }
 
 /** The name of a replica. Its container ran, and has no restart policy because of `--rm`. */
@@ -42,22 +48,6 @@ export function autoRemoveReplicaName(name: string): string {
 /** Whether a replica with this name has not yet taken the place of its container. */
 export function isAutoRemoveReplicaName(text: string): boolean {
   return transactionNamePattern.exec(text)?.groups?.['replica'] !== undefined;
-}
-
-export function failedName(name: string): string {
-  return `${name}.upkeep-bad`;
-}
-
-/**
- * The policy and the former state are part of the name, so that a parked container can be restored without its
- * successor.
- */
-export function parkedName(name: string, policy: RestartPolicy, wasRunning: boolean, hasData = false): string {
-  return `${name}.upkeep-old-${policyCode(policy)}${wasRunning ? '' : '-s'}${hasData ? '-d' : ''}`;
-}
-
-export function droppedName(name: string, policy: RestartPolicy, wasRunning: boolean, hasData = false): string {
-  return `${name}.upkeep-drop-${policyCode(policy)}${wasRunning ? '' : '-s'}${hasData ? '-d' : ''}`;
 }
 
 export const dataHelperRoles = ['measure', 'save', 'restore'] as const;
@@ -216,21 +206,20 @@ export type TransactionMark = {
 
 type MarkOrder = Pick<TransactionMark, 'oldId' | 'policy' | 'wasRunning'> & { readonly transaction: string };
 
-/** The part of the tag that the seal covers. */
-export function transactionMarkText({ transaction, ...order }: MarkOrder): string {
-  return textOf(order, fnv64(transaction));
-}
-
-function textOf({ oldId, policy, wasRunning }: Omit<MarkOrder, 'transaction'>, transactionKey: string): string {
-  return [oldId, `${policyCode(policy)}${wasRunning ? '' : '-s'}`, transactionKey].join('.');
-}
-
 /**
  * At most 128 characters, the limit of a tag:
  * https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pulling-manifests
  */
-export function transactionMarkTag(order: MarkOrder, seal = ''): string {
-  return `${repository}:${transactionMarkText(order)}${seal === '' ? '' : `.${seal.slice(0, sealDigits)}`}`;
+export function transactionMarkTag({ transaction, ...order }: MarkOrder, sign?: Sign): string {
+  return tagOf(markTextOf({ ...order, transactionKey: fnv64(transaction) }), sign);
+}
+
+/** The seal of a text: see `Seal` in `outside.ts`. */
+type Sign = (text: string) => string;
+
+function tagOf(text: string, sign: Sign = () => ''): string {
+  const seal = sign(text);
+  return `${markRepository}:${text}${seal === '' ? '' : `.${seal.slice(0, 32)}`}`;
 }
 
 /** Open marks among the engine's tags. */
@@ -240,15 +229,16 @@ export function transactionMarksOf(images: readonly Pick<ImageSummary, 'id' | 't
 
 /** Whether a tag is a mark, not a person's. */
 export function isTransactionMarkTag(tag: string): boolean {
-  return tag.startsWith(`${repository}:`) || tag.includes(`/${repository}:`);
+  return tag.startsWith(`${markRepository}:`) || tag.includes(`/${markRepository}:`);
 }
 
 /** Keeps an image without another name from being removed with its mark. At most one image has it. */
 export const namelessTag = 'upkeep-open:nameless';
 
 /** The text that the seal of a mark covers. */
-export function markTextOf({ oldId, policy, wasRunning, transactionKey }: TransactionMark): string {
-  return textOf({ oldId, policy, wasRunning }, transactionKey);
+export function markTextOf(mark: Pick<TransactionMark, 'oldId' | 'policy' | 'wasRunning' | 'transactionKey'>): string {
+  const { oldId, policy, wasRunning, transactionKey } = mark;
+  return [oldId, `${policyCode(policy)}${wasRunning ? '' : '-s'}`, transactionKey].join('.');
 }
 
 export function isMarkOf(mark: Pick<TransactionMark, 'transactionKey'>, transaction: string): boolean {
@@ -257,7 +247,7 @@ export function isMarkOf(mark: Pick<TransactionMark, 'transactionKey'>, transact
 
 /** Marks a container as kept by an update. The tag is on the container's own image, which cannot be removed anyway. */
 export function keptMarkTag(id: string): string {
-  return `${repository}:kept-${id}`;
+  return `${markRepository}:kept-${id}`;
 }
 
 /** These tags on images, by the id of the container. */
@@ -278,9 +268,8 @@ export function helperMarkText(helperId: string, transaction: string): string {
   return `helper-${helperId}.${fnv64(transaction)}`;
 }
 
-export function helperMarkTag(helperId: string, transaction: string, seal = ''): string {
-  const text = helperMarkText(helperId, transaction);
-  return `${repository}:${text}${seal === '' ? '' : `.${seal.slice(0, sealDigits)}`}`;
+export function helperMarkTag(helperId: string, transaction: string, sign?: Sign): string {
+  return tagOf(helperMarkText(helperId, transaction), sign);
 }
 
 /** Helper marks among the engine's tags. */
@@ -297,8 +286,6 @@ const helperGrammar =
   /^(?:docker\.io\/library\/|localhost\/)?upkeep-open:helper-(?<helper>[0-9a-f]{64})\.(?<key>[0-9a-f]{16})(?:\.(?<seal>[0-9a-f]{32}))?$/;
 
 export const markRepository = 'upkeep-open';
-const repository = markRepository;
-const sealDigits = 32;
 
 /** Engines print the repository with its default host. */
 const grammar =
