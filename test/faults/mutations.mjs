@@ -89,18 +89,18 @@ export const mutations = [
   {
     name: 'a stop that may be in progress is not awaited',
     file: 'src/domain/transaction/roll-back.ts',
-    find: `    next(returning, (member) => stopPossible && mayTakeName(member) && waitOutPendingStop(member, memory)) ??`,
+    find: `    next(returning, (member) => stopPossible && !isNameTaken(member) && waitOutPendingStop(member, memory)) ??`,
     replace: ``,
   },
   {
     name: 'successors are removed before the old containers run again',
     file: 'src/domain/transaction/roll-back.ts',
     find: `    next(returning, (member) => takeName(member, member.old)) ??
-    must(returning, (member) => mayTakeName(member) && mayStart(member, memory) && startOld(member)) ??
+    must(returning, (member) => !isNameTaken(member) && mayStart(member, memory) && startOld(member)) ??
 `,
     replace: `    next(present, ({ new: successor }) => successor !== undefined && remove(successor)) ??
     next(returning, (member) => takeName(member, member.old)) ??
-    must(returning, (member) => mayTakeName(member) && mayStart(member, memory) && startOld(member)) ??
+    must(returning, (member) => !isNameTaken(member) && mayStart(member, memory) && startOld(member)) ??
 `,
   },
   {
@@ -277,7 +277,7 @@ export const mutations = [
   },
   {
     name: 'the old container keeps its restart policy when its data may change',
-    file: 'src/domain/transaction/member.ts',
+    file: 'src/domain/transaction/decide.ts',
     find: `    return old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart);
   });
 }`,
@@ -287,7 +287,7 @@ export const mutations = [
   },
   {
     name: 'data are restored only if the new version runs',
-    file: 'src/domain/transaction/member.ts',
+    file: 'src/domain/transaction/roll-back.ts',
     find: `  if (isChangeCertain(facts)) return true;
   const isAnnounced`,
     replace: `  if (memory !== undefined) return members.some((member) => member.new !== undefined && isAlive(member.new.status));
@@ -295,7 +295,7 @@ export const mutations = [
   },
   {
     name: 'data are restored although they were not saved',
-    file: 'src/domain/transaction/member.ts',
+    file: 'src/domain/transaction/roll-back.ts',
     find: `  if (!isSaveBegun) return false;
 `,
     replace: `  if (isSaveBegun === undefined) return false;
@@ -309,7 +309,7 @@ export const mutations = [
   },
   {
     name: 'data that were saved before the old container ran again count as saved',
-    file: 'src/domain/transaction/member.ts',
+    file: 'src/domain/transaction/decide.ts',
     find: `savedOf.get(old.id) === old.startedAt`,
     replace: `savedOf.has(old.id)`,
   },

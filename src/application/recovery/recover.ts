@@ -1,6 +1,12 @@
 import { readOwnWays, objectErrorOrThrow } from '../engine/listing.ts';
 import type { RecoveredTransaction, RecoveryReport } from '../../domain/run/event.ts';
-import { isAlive, restartPolicyOf, type ContainerSummary } from '../../domain/container/container.ts';
+import {
+  isAlive,
+  restartPolicyOf,
+  type ContainerSummary,
+  samePolicy,
+  noRestart,
+} from '../../domain/container/container.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
 import { imageLabelsIn, indexImages } from '../../domain/container/lookup.ts';
@@ -30,7 +36,7 @@ import {
 import type { OwnWays, OwnWay } from '../../domain/self-update/own-ways.ts';
 import type { StepContext } from '../transaction/create-successor.ts';
 import type { BackgroundRepairs, RepairResult } from './background-repairs.ts';
-import { policyWhileUnproven, samePolicy, noRestart } from '../../domain/transaction/member.ts';
+import { policyWhileUnproven } from '../../domain/transaction/member.ts';
 import { dataOfLabel, dataVolumeNames } from '../../domain/transaction/data-helper.ts';
 import { isFailure } from '../../domain/outside/engine.ts';
 import { describeError } from '../../domain/text/errors.ts';

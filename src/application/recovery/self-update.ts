@@ -4,13 +4,12 @@ import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { recoverTransactions, type RecoveryOrder } from './recover.ts';
-import type { Container } from '../../domain/container/container.ts';
+import { type Container, noRestart } from '../../domain/container/container.ts';
 import { publishesPorts } from '../../domain/plan/replacement.ts';
 import { readHelperOrder } from '../../domain/self-update/helper.ts';
 import { readJournal } from '../../domain/transaction/journal.ts';
 import type { AwaitedDoor, HelperEnd } from '../transaction/run-transaction.ts';
 import type { EndedHelper } from './end-helper.ts';
-import { noRestart } from '../../domain/transaction/member.ts';
 
 /**
  * Recovers. While a helper replaces our own container it waits for the helper to end, because the helper may stop this

@@ -12,6 +12,7 @@ import {
   type DataItem,
   type Endpoint,
   type ContainerRecipe,
+  samePolicy,
 } from '../../domain/container/container.ts';
 import { recipeFor } from '../../domain/container/recipe/container-recipe.ts';
 import { composeImageLabel, labelsToBe } from '../../domain/container/recipe/config.ts';
@@ -33,7 +34,6 @@ import { contentOf, imageOf } from '../engine/listing.ts';
 import { requirePermissions, type Needs } from '../engine/permissions.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { savedDataOf, withoutParts } from '../../domain/plan/saved-data.ts';
-import { samePolicy } from '../../domain/transaction/member.ts';
 import type { PreparedData } from './data.ts';
 import { fetchImage, foreignPlatform, stillHeld, type FetchContext, type ImageAhead } from './create-successor.ts';
 import { findPlacedFiles } from './hand-over.ts';

@@ -320,3 +320,12 @@ export type ContainerRecipe = {
 export function refusal({ name }: Container, why: string, remedy?: string): ServiceError {
   return new ServiceError('invalid-input', `Cannot update ${quoted(name)}: ${why}`, { remedy });
 }
+
+/** An engine stores an omitted policy as empty or as `no`. Both mean the same. */
+export function samePolicy(one: RestartPolicy, other: RestartPolicy): boolean {
+  const name = (policy: RestartPolicy) => (policy.Name === '' ? 'no' : policy.Name);
+  const retries = (policy: RestartPolicy) => (policy.Name === 'on-failure' ? policy.MaximumRetryCount : 0);
+  return name(one) === name(other) && retries(one) === retries(other);
+}
+
+export const noRestart: RestartPolicy = { Name: 'no', MaximumRetryCount: 0 };

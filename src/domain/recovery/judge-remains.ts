@@ -6,10 +6,9 @@ import {
   type TransactionMark,
   type TransactionName,
 } from '../transaction/transaction-names.ts';
-import { samePolicy } from '../transaction/member.ts';
 import { removesItself, type Journal } from '../transaction/journal.ts';
 import { isImageId } from '../check/container-reference.ts';
-import type { Container, ContainerSummary } from '../container/container.ts';
+import { type Container, type ContainerSummary, samePolicy } from '../container/container.ts';
 import { sameRepository, tryParseImageReference } from '../image/image-reference.ts';
 import { isExcluded, labelValuesOf } from '../settings/effective-settings.ts';
 

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { isAlive, type ContainerStatus, type RestartPolicy } from '../container/container.ts';
-import { isRestorePending, samePolicy, type Decision, type Step } from './member.ts';
+import { isAlive, type ContainerStatus, type RestartPolicy, samePolicy } from '../container/container.ts';
+import type { Decision, Step } from './member.ts';
 import { decide } from './decide.ts';
 import { placedBy, type ContainerFacts, type DataHelper, type MemberFacts, type TransactionFacts } from './facts.ts';
 import { beginMemory, type TransactionMemory } from './memory.ts';
 import { droppedName, failedName, parkedName, successorName } from '../../../test/support/transaction-names.ts';
+import { isRestorePending } from './roll-back.ts';
 
 const no: RestartPolicy = { Name: 'no', MaximumRetryCount: 0 };
 const always: RestartPolicy = { Name: 'always', MaximumRetryCount: 0 };

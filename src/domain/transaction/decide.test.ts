@@ -1,4 +1,4 @@
-import { policyOfReturn, policyWhileUnproven, samePolicy, stepKey, type Decision, type Step } from './member.ts';
+import { policyOfReturn, policyWhileUnproven, stepKey, type Decision, type Step } from './member.ts';
 import {
   expectedFactsAfter,
   mayUseExpectedFacts,
@@ -12,7 +12,7 @@ import { decide } from './decide.ts';
 import { beginMemory } from './memory.ts';
 import { describe, expect, test } from 'vitest';
 import type { DesiredEndState } from '../settings/effective-settings.ts';
-import { isAlive, type ContainerStatus, type RestartPolicy } from '../container/container.ts';
+import { isAlive, type ContainerStatus, type RestartPolicy, samePolicy } from '../container/container.ts';
 import { keptName, parseKeptName } from './transaction-names.ts';
 import { droppedName, failedName, parkedName, successorName } from '../../../test/support/transaction-names.ts';
 

@@ -1,11 +1,8 @@
-import { isAlive } from '../container/container.ts';
+import { isAlive, samePolicy, noRestart } from '../container/container.ts';
 import type { UpdatePhase } from '../run/session.ts';
 import {
   clearData,
   freeReserve,
-  prepareData,
-  saveData,
-  whyNotOrphaned,
   choicesIn,
   stepOf,
   needsStart,
@@ -22,19 +19,17 @@ import {
   stop,
   wasParkedHere,
   policyWhileUnproven,
-  samePolicy,
   leave,
   setFinalPolicy,
   restorePolicy,
   startOld,
   takeName,
   unmark,
-  mayTakeName,
   isFoundInPlace,
-  noRestart,
   type Decision,
   type Step,
-  type StepArguments,
+  type StepOf,
+  wasStarted,
 } from './member.ts';
 import { rollBack } from './roll-back.ts';
 import {
@@ -290,6 +285,35 @@ function swap({ members, liveRestore }: TransactionFacts): Decision | undefined 
   );
 }
 
+/** Before anything is stopped: measures the data, then creates the volume of the copy and the helpers. */
+function prepareData({ members, data, memory }: TransactionFacts): Decision | undefined {
+  if (data === undefined || members.some(({ old }) => old?.place !== 'name')) return undefined;
+  if (!memory.data.isMeasured) return stepOf('preparing', { kind: 'measureData' });
+  return memory.data.isArmed ? undefined : stepOf('preparing', { kind: 'armData' });
+}
+
+/**
+ * After the last stop and before the first start: copies the data, then takes the restart policy from every old
+ * container. From then on the data may change, so no engine may start an old container on them.
+ */
+function saveData(facts: TransactionFacts): Decision | undefined {
+  const { members, data, memory } = facts;
+  if (data === undefined || memory.data.mayHaveStarted || members.some(wasStarted)) return undefined;
+  if (members.every(({ desiredEndState }) => desiredEndState === 'stopped')) return undefined;
+  if (!isSaved(facts)) return stepOf('saving data', { kind: 'saveData' });
+  return firstStep('saving data', members, ({ old }) => {
+    return old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart);
+  });
+}
+
+/** An engine that was restarted since may have run an old container again. */
+function isSaved({ members, memory }: TransactionFacts): boolean {
+  const { savedOf } = memory.data;
+  return (
+    savedOf !== undefined && members.every(({ old }) => old === undefined || savedOf.get(old.id) === old.startedAt)
+  );
+}
+
 /**
  * Docker cannot rename a container that its restart policy is about to start ("sandbox not found"), because it has no
  * network then.
@@ -324,7 +348,7 @@ function runPostUpdateHooks({ members, memory }: TransactionFacts): Decision | u
 }
 
 function runHook(
-  hook: StepArguments['hook']['hook'],
+  hook: StepOf<'hook'>['hook'],
   { id, status, hasHook }: ContainerFacts,
   { hooked }: ExecutionMemory,
 ): Step | false {
@@ -379,6 +403,14 @@ function lacksPolicy(member: MemberFacts, { isRecovery }: ExecutionMemory): bool
   return old !== undefined && !isReplica && !samePolicy(old.policy, noRestart);
 }
 
+/** After the commit the data are those of the new version, so an old container must not come back by itself. */
+function whyNotOrphaned(member: MemberFacts, { data: { choice } }: TransactionFacts['memory']): Decision | undefined {
+  const { old, isReplica } = member;
+  const isSuperfluous = isReplica || isNameTaken(member);
+  const isWithoutData = isSuperfluous || old?.place !== 'drop' || old.hasData !== true || choice === 'without-data';
+  return isWithoutData ? undefined : { kind: 'stuck', fault: 'new-gone' };
+}
+
 /** A container can be kept if it is stopped and only a person can start it. */
 function removeOrKeepOld({ keepMs }: MemberFacts, old: ContainerFacts): Step {
   return keepMs > 0 && !isAlive(old.status) && samePolicy(old.policy, noRestart)
@@ -394,7 +426,7 @@ function restoreOrphans(orphaned: readonly MemberFacts[], memory: ExecutionMemor
   return (
     next(orphaned, (member) => isSuperfluous(member) && member.old !== undefined && remove(member.old)) ??
     next(orphaned, (member) => takeName(member, member.old)) ??
-    must(orphaned, (member) => mayTakeName(member) && startOld(member)) ??
+    must(orphaned, (member) => !isNameTaken(member) && startOld(member)) ??
     next(orphaned, restorePolicy)
   );
 }

@@ -1,4 +1,4 @@
-import { isAlive, type RestartPolicy } from '../container/container.ts';
+import { isAlive, type RestartPolicy, samePolicy, noRestart } from '../container/container.ts';
 import type { ExecutionMemory, MemberFacts, ContainerFacts, TransactionFacts } from './facts.ts';
 import { transactionName } from './transaction-names.ts';
 import type { UpdatePhase } from '../run/session.ts';
@@ -9,16 +9,9 @@ export function needsStart({ new: successor, desiredEndState }: MemberFacts): bo
   return desiredEndState === 'running' ? !isAlive(successor.status) : successor.startedAt === '';
 }
 
+/** Whether the old container cannot return to its name: it then stays parked and stopped. */
 export function isNameTaken({ nameHeldBy }: MemberFacts): boolean {
   return nameHeldBy === 'stranger' || nameHeldBy === 'copy';
-}
-
-/**
- * Whether the old container may return to its name. If another container has taken the name, the old one stays parked
- * and stopped.
- */
-export function mayTakeName(member: MemberFacts): boolean {
-  return !isNameTaken(member);
 }
 
 /** Another updater may have been at work during the planning, so only containers that we have parked are repaired. */
@@ -64,7 +57,7 @@ export const setPolicy = ({ id }: ContainerFacts, policy: RestartPolicy): Step =
 export function restorePolicy(member: MemberFacts): Step | false {
   if (member.old === undefined || member.policy === undefined) return false;
   // An engine takes an empty policy for no change.
-  const policy = mayTakeName(member) && member.policy.Name !== '' ? member.policy : noRestart;
+  const policy = !isNameTaken(member) && member.policy.Name !== '' ? member.policy : noRestart;
   return !samePolicy(member.old.policy, policy) && setPolicy(member.old, policy);
 }
 
@@ -122,15 +115,6 @@ export function policyWhileUnproven(policy: RestartPolicy, liveRestore: boolean)
   if (liveRestore) return policy.Name === 'unless-stopped' ? policy : noRestart;
   return always;
 }
-
-/** An engine stores an omitted policy as empty or as `no`. Both mean the same. */
-export function samePolicy(one: RestartPolicy, other: RestartPolicy): boolean {
-  const name = (policy: RestartPolicy) => (policy.Name === '' ? 'no' : policy.Name);
-  const retries = (policy: RestartPolicy) => (policy.Name === 'on-failure' ? policy.MaximumRetryCount : 0);
-  return name(one) === name(other) && retries(one) === retries(other);
-}
-
-export const noRestart: RestartPolicy = { Name: 'no', MaximumRetryCount: 0 };
 
 /**
  * The policy of an old container that has its name back and does not run yet, where no mark can be set. Its number is one
@@ -229,7 +213,7 @@ export type StepOf<K extends StepKind> = { readonly kind: K } & StepArguments[K]
 
 export type StepKind = keyof StepArguments;
 
-export type StepArguments = {
+type StepArguments = {
   /** Set or remove the mark of the transaction for one old container. */
   readonly mark: { readonly oldId: string };
   readonly unmark: { readonly oldId: string };
@@ -271,96 +255,15 @@ export function stepKey(step: Step): string {
   return JSON.stringify(step);
 }
 
-/** The steps of an update that copies data, and of the rollback that restores them. */
-
-/** Before anything is stopped: measures the data, then creates the volume of the copy and the helpers. */
-export function prepareData({ members, data, memory }: TransactionFacts): Decision | undefined {
-  if (data === undefined || members.some(({ old }) => old?.place !== 'name')) return undefined;
-  if (!memory.data.isMeasured) return stepOf('preparing', { kind: 'measureData' });
-  return memory.data.isArmed ? undefined : stepOf('preparing', { kind: 'armData' });
-}
-
-/**
- * After the last stop and before the first start: copies the data, then takes the restart policy from every old
- * container. From then on the data may change, so no engine may start an old container on them.
- */
-export function saveData(facts: TransactionFacts): Decision | undefined {
-  const { members, data, memory } = facts;
-  if (data === undefined || memory.data.mayHaveStarted || members.some(wasStarted)) return undefined;
-  if (members.every(({ desiredEndState }) => desiredEndState === 'stopped')) return undefined;
-  if (!isSaved(facts)) return stepOf('saving data', { kind: 'saveData' });
-  return firstStep('saving data', members, ({ old }) => {
-    return old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart);
-  });
-}
-
-function wasStarted({ new: successor }: MemberFacts): boolean {
+/** Whether the successor may have changed the data. */
+export function wasStarted({ new: successor }: MemberFacts): boolean {
   return successor !== undefined && successor.startedAt !== '';
-}
-
-/** An engine that was restarted since may have run an old container again. */
-function isSaved({ members, memory }: TransactionFacts): boolean {
-  const { savedOf } = memory.data;
-  return (
-    savedOf !== undefined && members.every(({ old }) => old === undefined || savedOf.get(old.id) === old.startedAt)
-  );
-}
-
-/**
- * The step that is left before an old container may have its name, which is the record: until then the data may be those
- * of the new version, and afterwards they are never restored again.
- */
-export function restoreData(facts: TransactionFacts): Decision | undefined {
-  const { members, data, memory } = facts;
-  if (memory.data.choice === 'without-data') return undefined;
-  if (!isRestorePending(facts)) return undefined;
-  if (members.some(({ old }) => old !== undefined && isAlive(old.status)))
-    return { kind: 'stuck', fault: 'old-started' };
-  if (data === undefined) return { kind: 'stuck', fault: 'no-journal' };
-  const { must } = choicesIn('restoring data', memory);
-  const withdrawn = must(members, ({ old }) => {
-    return old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart);
-  });
-  if (withdrawn !== undefined) return withdrawn;
-  if (isRestored(facts)) return undefined;
-  // A successor is started only after a complete save, so this is another volume, or somebody started it too early.
-  if (memory.data.wasNeverSaved) return members.some(wasStarted) ? { kind: 'stuck', fault: 'no-copy' } : undefined;
-  // The new version never ran, so the data are still the old ones.
-  if (memory.data.hasNoCopy) return isChangeCertain(facts) ? { kind: 'stuck', fault: 'no-copy' } : undefined;
-  const step: Step = { kind: 'restoreData' };
-  return memory.givenUp.has(stepKey(step)) ? { kind: 'stuck', step } : stepOf('restoring data', step);
-}
-
-/**
- * Whether the data may be those of the new version. Before a successor has started they are not; but an engine that
- * lost its power may have forgotten a start, so a recovery also looks for the policy that announces it.
- */
-export function isRestorePending(facts: TransactionFacts): boolean {
-  const { members, data, memory } = facts;
-  const present = members.filter(({ old }) => old !== undefined);
-  if (present.length === 0 || !present.every(isHeld)) return false;
-  // A prune would have removed the stand-in of a `--rm` container too, so the helper was never created beside it.
-  const isNotMade = data?.save === undefined && present.some(({ isReplica, autoRemoves }) => isReplica && autoRemoves);
-  const isSaveBegun = data?.save === undefined ? !isNotMade : data.save.startedAt !== '';
-  if (!isSaveBegun) return false;
-  if (isChangeCertain(facts)) return true;
-  const isAnnounced = present.every(({ old }) => old !== undefined && samePolicy(old.policy, noRestart));
-  return isAnnounced && (memory.isRecovery || memory.data.mayHaveStarted);
-}
-
-function isChangeCertain({ members }: TransactionFacts): boolean {
-  return members.some((member) => member.new === undefined || wasStarted(member));
 }
 
 /** An exit code is kept by the engine and may be lost: then the helper runs again, and finds that it has nothing to do. */
 export function isRestored({ data }: Pick<TransactionFacts, 'data'>): boolean {
   const restore = data?.restore;
   return restore !== undefined && restore.startedAt !== '' && restore.status === 'exited' && restore.exitCode === 0;
-}
-
-/** Whether the old container may not run under its present name, because a crash would lead to a restore again. */
-export function isHeld({ old, new: successor }: MemberFacts): boolean {
-  return old?.place === 'old' && old.hasData === true && successor?.place !== 'new';
 }
 
 /** On a full disk no container can be renamed or created. Everything that could fill the space again is stopped first. */
@@ -400,15 +303,4 @@ function keepsCopy({ members, data, memory }: TransactionFacts, phase: 'committi
   if (hasFailed && members.some(stays) && !isRestored({ data })) return true;
   const isKept = members.some((member) => (member.data?.keepMs ?? 0) > 0);
   return isKept && (phase === 'committing' || (memory.reopens && data?.restore === undefined));
-}
-
-/** After the commit the data are those of the new version, so an old container must not come back by itself. */
-export function whyNotOrphaned(
-  member: MemberFacts,
-  { data: { choice } }: TransactionFacts['memory'],
-): Decision | undefined {
-  const { old, isReplica } = member;
-  const isSuperfluous = isReplica || isNameTaken(member);
-  const isWithoutData = isSuperfluous || old?.place !== 'drop' || old.hasData !== true || choice === 'without-data';
-  return isWithoutData ? undefined : { kind: 'stuck', fault: 'new-gone' };
 }

@@ -1,10 +1,7 @@
-import { isAlive } from '../container/container.ts';
+import { isAlive, noRestart, samePolicy } from '../container/container.ts';
 import {
   clearData,
   freeReserve,
-  isHeld,
-  isRestorePending,
-  restoreData,
   choicesIn,
   setFinalPolicy,
   leave,
@@ -18,7 +15,6 @@ import {
   stop,
   takeName,
   unmark,
-  mayTakeName,
   isFoundInPlace,
   isNameTaken,
   needsStart,
@@ -26,10 +22,12 @@ import {
   isWaiting,
   policyOfReturn,
   policyWhileUnproven,
-  noRestart,
-  samePolicy,
   type Decision,
   type Step,
+  stepOf,
+  stepKey,
+  wasStarted,
+  isRestored,
 } from './member.ts';
 import type { ExecutionMemory, MemberFacts, ContainerFacts, TransactionFacts } from './facts.ts';
 import { transactionName, parseTransactionName } from './transaction-names.ts';
@@ -74,12 +72,12 @@ export function rollBack(facts: TransactionFacts, all: readonly MemberFacts[]): 
     nextOrMust(dependentsFirst, ({ new: made }) => made !== undefined && isAlive(made.status) && stop(made)) ??
     restoreData(facts) ??
     must(held, (member) => takeName(member, member.old)) ??
-    must(returning, (member) => isBesideItsSuccessor(member) && mayTakeName(member) && startOld(member)) ??
+    must(returning, (member) => isBesideItsSuccessor(member) && !isNameTaken(member) && startOld(member)) ??
     (setsNoMarks ? restoreTags() : undefined) ??
     next(returning, (member) => isRecord(member) && announceReturn(member)) ??
     next(returning, (member) => takeName(member, member.old)) ??
-    must(returning, (member) => mayTakeName(member) && mayStart(member, memory) && startOld(member)) ??
-    next(returning, (member) => stopPossible && mayTakeName(member) && waitOutPendingStop(member, memory)) ??
+    must(returning, (member) => !isNameTaken(member) && mayStart(member, memory) && startOld(member)) ??
+    next(returning, (member) => stopPossible && !isNameTaken(member) && waitOutPendingStop(member, memory)) ??
     must(
       returning,
       (member) => wasParkedHere(member, memory) && maySetPolicy(member, memory, liveRestore) && restorePolicy(member),
@@ -224,4 +222,55 @@ function restoreTag(member: MemberFacts, memory: ExecutionMemory): Step | false 
   const isProven = isMarked || !isFoundInPlace(member, memory);
   if (memory.isRecovery && (before !== old.imageId || !isProven)) return false;
   return { kind: 'tag', imageId: before, reference };
+}
+
+/**
+ * The step that is left before an old container may have its name, which is the record: until then the data may be those
+ * of the new version, and afterwards they are never restored again.
+ */
+function restoreData(facts: TransactionFacts): Decision | undefined {
+  const { members, data, memory } = facts;
+  if (memory.data.choice === 'without-data') return undefined;
+  if (!isRestorePending(facts)) return undefined;
+  if (members.some(({ old }) => old !== undefined && isAlive(old.status)))
+    return { kind: 'stuck', fault: 'old-started' };
+  if (data === undefined) return { kind: 'stuck', fault: 'no-journal' };
+  const { must } = choicesIn('restoring data', memory);
+  const withdrawn = must(members, ({ old }) => {
+    return old !== undefined && !samePolicy(old.policy, noRestart) && setPolicy(old, noRestart);
+  });
+  if (withdrawn !== undefined) return withdrawn;
+  if (isRestored(facts)) return undefined;
+  // A successor is started only after a complete save, so this is another volume, or somebody started it too early.
+  if (memory.data.wasNeverSaved) return members.some(wasStarted) ? { kind: 'stuck', fault: 'no-copy' } : undefined;
+  // The new version never ran, so the data are still the old ones.
+  if (memory.data.hasNoCopy) return isChangeCertain(facts) ? { kind: 'stuck', fault: 'no-copy' } : undefined;
+  const step: Step = { kind: 'restoreData' };
+  return memory.givenUp.has(stepKey(step)) ? { kind: 'stuck', step } : stepOf('restoring data', step);
+}
+
+/**
+ * Whether the data may be those of the new version. Before a successor has started they are not; but an engine that
+ * lost its power may have forgotten a start, so a recovery also looks for the policy that announces it.
+ */
+export function isRestorePending(facts: TransactionFacts): boolean {
+  const { members, data, memory } = facts;
+  const present = members.filter(({ old }) => old !== undefined);
+  if (present.length === 0 || !present.every(isHeld)) return false;
+  // A prune would have removed the stand-in of a `--rm` container too, so the helper was never created beside it.
+  const isNotMade = data?.save === undefined && present.some(({ isReplica, autoRemoves }) => isReplica && autoRemoves);
+  const isSaveBegun = data?.save === undefined ? !isNotMade : data.save.startedAt !== '';
+  if (!isSaveBegun) return false;
+  if (isChangeCertain(facts)) return true;
+  const isAnnounced = present.every(({ old }) => old !== undefined && samePolicy(old.policy, noRestart));
+  return isAnnounced && (memory.isRecovery || memory.data.mayHaveStarted);
+}
+
+function isChangeCertain({ members }: TransactionFacts): boolean {
+  return members.some((member) => member.new === undefined || wasStarted(member));
+}
+
+/** Whether the old container may not run under its present name, because a crash would lead to a restore again. */
+function isHeld({ old, new: successor }: MemberFacts): boolean {
+  return old?.place === 'old' && old.hasData === true && successor?.place !== 'new';
 }
