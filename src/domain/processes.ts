@@ -17,14 +17,6 @@ import { hasHostNetwork } from './container/recipe/networks.ts';
 
 type HookSettings = Pick<ServiceSettings, 'lifecycleHooks' | 'lifecycleUserId' | 'lifecycleGroupId'>;
 
-/** Names of the hooks: the ends of their labels. */
-export const hookTitles: Readonly<Record<HookName, string>> = {
-  preCheck: 'pre-check',
-  preUpdate: 'pre-update',
-  postUpdate: 'post-update',
-  postCheck: 'post-check',
-};
-
 /** Command line of the container's hook; undefined without a hook, or when hooks are disabled. */
 export function hookCommand(
   container: Container,
@@ -42,11 +34,6 @@ export function hookCommand(
     user: hookLabel.isFromImage ? undefined : userOf(effectiveSettings(settings, labelValues), Config.User ?? ''),
     timeoutMs: (hookLabel.timeoutMs ?? defaultTimeoutMs) || maxWaitMs,
   };
-}
-
-/** False if the container sets no limit for its hook. */
-export function hasOwnLimit(container: Container, hook: HookName): boolean {
-  return labelValuesOf(container).hooks[hook]?.timeoutMs !== 0;
 }
 
 /**

@@ -1,17 +1,10 @@
 import type { Container } from '../../domain/container/container.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
-import {
-  hasOwnLimit,
-  hookCommand,
-  type HookResult,
-  hookTitles,
-  judgeHook,
-  outputLines,
-} from '../../domain/processes.ts';
+import { hookCommand, type HookResult, judgeHook, outputLines } from '../../domain/processes.ts';
 import type { HookName } from '../../domain/settings/table/service-options.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { quoted } from '../../domain/text/printable.ts';
-import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
+import { type ServiceSettings, labelValuesOf } from '../../domain/settings/effective-settings.ts';
 import type { HookAnswer } from '../../domain/transaction/memory.ts';
 import { endsSoon } from '../async/concurrency.ts';
 
@@ -97,4 +90,17 @@ export async function tellAfterUpdate(
   } finally {
     soon.stop();
   }
+}
+
+/** Names of the hooks: the ends of their labels. */
+const hookTitles: Readonly<Record<HookName, string>> = {
+  preCheck: 'pre-check',
+  preUpdate: 'pre-update',
+  postUpdate: 'post-update',
+  postCheck: 'post-check',
+};
+
+/** False if the container sets no limit for its hook. */
+function hasOwnLimit(container: Container, hook: HookName): boolean {
+  return labelValuesOf(container).hooks[hook]?.timeoutMs !== 0;
 }

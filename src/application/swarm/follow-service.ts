@@ -1,5 +1,11 @@
 import { effectiveSettings, readLabels, type ServiceSettings } from '../../domain/settings/effective-settings.ts';
-import { digestIn, type SwarmService } from '../../domain/container/swarm-service.ts';
+import {
+  digestIn,
+  type SwarmService,
+  openUpdate,
+  isRolledBackBySwarm,
+  type ServiceUpdate,
+} from '../../domain/container/swarm-service.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceCallOutcome, Swarm, FailedServiceVersion } from '../../domain/outside/engine.ts';
@@ -7,15 +13,12 @@ import {
   decideService,
   watchService,
   isLongProven,
-  openUpdate,
-  isRolledBackBySwarm,
   versionRolledBackBySwarm,
   beginWatch,
   type Fault,
   type ServiceFacts,
   type ServiceLimits,
   type ServiceStep,
-  type ServiceUpdate,
   type ServiceWatch,
   type RolledBackVersion,
 } from '../../domain/swarm/decide-service.ts';

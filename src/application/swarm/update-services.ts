@@ -24,8 +24,9 @@ import {
   updateLabels,
   earlierImageOf,
   type SwarmService,
+  type ServiceUpdate,
 } from '../../domain/container/swarm-service.ts';
-import { beginWatch, type ServiceUpdate } from '../../domain/swarm/decide-service.ts';
+import { beginWatch } from '../../domain/swarm/decide-service.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { createSlots } from '../async/concurrency.ts';

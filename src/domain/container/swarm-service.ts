@@ -139,52 +139,9 @@ export type SwarmNode = {
   readonly labels: Labels;
 };
 
-/** The number of tasks that a service should have, and of those that run a version. */
-type TaskCount = { readonly wanted: number; readonly running: readonly SwarmTask[] };
-
-/**
- * Only tasks that should run on a ready node count: for some time the manager shows a task on a lost node as running. A
- * global service should run on every ready node that has one of its tasks.
- */
-export function countTasks(
-  { mode, replicas = 0 }: Pick<SwarmService, 'mode' | 'replicas'>,
-  image: string,
-  tasks: readonly SwarmTask[],
-  nodes: readonly SwarmNode[],
-): TaskCount {
-  const ready = new Set(nodes.filter(({ state }) => state === 'ready').map(({ id }) => id));
-  const wanted = tasks.filter(({ desired, nodeId }) => desired === 'running' && ready.has(nodeId));
-  const running = wanted.filter((task) => task.image === image && task.state === 'running');
-  if (mode === 'global') return { wanted: new Set(wanted.map(({ nodeId }) => nodeId)).size, running };
-  return { wanted: replicas, running };
-}
-
 /** Whether the swarm wants the task to run, now or after a delay before its restart. */
 export function isToRun({ desired }: SwarmTask): boolean {
   return taskStates.indexOf(desired) <= taskStates.indexOf('running');
-}
-
-/** Whether a task of a service that should keep running has ended by itself. */
-export function hasFailed({ state }: SwarmTask): boolean {
-  return state === 'failed' || state === 'complete' || state === 'rejected';
-}
-
-/**
- * Whether an end is the image's own fault. A rejected task lacks something on its node: "No such image" means that the
- * registry is unreachable, requires a login or has lost the digest.
- */
-export function isImagesOwnFault({ state, error }: Pick<SwarmTask, 'state' | 'error'>): boolean {
-  return (state === 'failed' || state === 'complete') && !ofTheNode.test(error);
-}
-
-const ofTheNode = /no such image|port is already|address already in use|no suitable node|no space left/i;
-
-/** The error text of a task, with its node. */
-export function describeTaskError(task: SwarmTask, nodes: readonly SwarmNode[]): string {
-  const node = nodes.find(({ id }) => id === task.nodeId)?.hostname;
-  const error =
-    task.error || (task.exitCode === undefined ? task.state : `${task.state} with exit code ${task.exitCode}`);
-  return node === undefined || node === '' ? error : `${error} on ${node}`;
 }
 
 /** The service of the task in which this process runs. */
@@ -257,7 +214,7 @@ export const journalLabels = {
 
 /** The labels of an update. */
 export function updateLabels(
-  { id, serviceId, from }: { readonly id: string; readonly serviceId: string; readonly from: string },
+  { id, serviceId, from }: Omit<ServiceUpdate, 'to'>,
   seal: { readonly sign: (text: string) => string } | undefined,
 ): Labels {
   const labels = { [journalLabels.id]: id, [journalLabels.from]: from };
@@ -307,3 +264,44 @@ function whyFromIgnored({ id, image, labels }: SwarmService, seal: SealReader): 
   if (seal === undefined || seal.verify(text, labels[journalLabels.seal] ?? '')) return undefined;
   return `its label ${journalLabels.from} does not have the seal of this instance's key`;
 }
+
+/**
+ * Our unfinished update of a service, from its spec alone, so that no owner has to be found. Undefined without one. An
+ * update that the swarm calls completed stays open for an hour; failures of tasks after that do not belong to it.
+ */
+export function openUpdate(service: SwarmService, nowMs: number): ServiceUpdate | undefined {
+  const { id: serviceId, image, labels, previous, update } = service;
+  if (update === undefined) return undefined;
+  const isRecent = update.completedAtMs === undefined || nowMs - update.completedAtMs < openForMs;
+  const [id, from] = [labels[journalLabels.id], labels[journalLabels.from]];
+  if (id !== undefined && from !== undefined && previous?.image === from) {
+    const isOpen =
+      update.state === 'updating' || update.state === 'paused' || (update.state === 'completed' && isRecent);
+    return isOpen ? { id, serviceId, from, to: image } : undefined;
+  }
+  const previousId = previous?.labels[journalLabels.id];
+  if (previousId === undefined || previous?.labels[journalLabels.from] !== image) return undefined;
+  const isOpen = update.state === 'rollback_started' || (update.state === 'rollback_completed' && isRecent);
+  return isOpen ? { id: previousId, serviceId, from: image, to: previous.image } : undefined;
+}
+
+/** The time for which a start watches an update that the swarm calls ended, in milliseconds. */
+const openForMs = 3_600_000;
+
+/**
+ * Whether the swarm's own rollback has ended recently. It leaves no `PreviousSpec`, so the spec does not show the
+ * version.
+ */
+export function isRolledBackBySwarm({ update, previous }: SwarmService, nowMs: number): boolean {
+  if (update?.state !== 'rollback_completed' || previous !== undefined) return false;
+  return update.completedAtMs === undefined || nowMs - update.completedAtMs < openForMs;
+}
+
+/** One update of a service. The swarm stores it, as labels of the spec that the update made. */
+export type ServiceUpdate = {
+  readonly id: string;
+  readonly serviceId: string;
+  /** Verbatim from the spec. */
+  readonly from: string;
+  readonly to: string;
+};

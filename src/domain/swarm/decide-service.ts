@@ -1,9 +1,5 @@
 import {
-  countTasks,
   isToRun,
-  describeTaskError,
-  hasFailed,
-  isImagesOwnFault,
   digestIn,
   readServiceImage,
   journalLabels,
@@ -13,6 +9,7 @@ import {
   type SwarmNode,
   type TaskProgress,
   taskStates,
+  type ServiceUpdate,
 } from '../container/swarm-service.ts';
 import { formatDuration } from '../text/duration.ts';
 import type { OutcomeKind } from '../run/session.ts';
@@ -308,29 +305,6 @@ function failuresOf(
 const maxFailures = 1000;
 
 /**
- * Our unfinished update of a service, from its spec alone, so that no owner has to be found. Undefined without one. An
- * update that the swarm calls completed stays open for an hour; failures of tasks after that do not belong to it.
- */
-export function openUpdate(service: SwarmService, nowMs: number): ServiceUpdate | undefined {
-  const { id: serviceId, image, labels, previous, update } = service;
-  if (update === undefined) return undefined;
-  const isRecent = update.completedAtMs === undefined || nowMs - update.completedAtMs < openForMs;
-  const [id, from] = [labels[journalLabels.id], labels[journalLabels.from]];
-  if (id !== undefined && from !== undefined && previous?.image === from) {
-    const isOpen =
-      update.state === 'updating' || update.state === 'paused' || (update.state === 'completed' && isRecent);
-    return isOpen ? { id, serviceId, from, to: image } : undefined;
-  }
-  const previousId = previous?.labels[journalLabels.id];
-  if (previousId === undefined || previous?.labels[journalLabels.from] !== image) return undefined;
-  const isOpen = update.state === 'rollback_started' || (update.state === 'rollback_completed' && isRecent);
-  return isOpen ? { id: previousId, serviceId, from: image, to: previous.image } : undefined;
-}
-
-/** The time for which a start watches an update that the swarm calls ended, in milliseconds. */
-const openForMs = 3_600_000;
-
-/**
  * Whether all wanted tasks have run the version for longer than the window, which proves it without a watcher. Times
  * are of the swarm's clocks; `nowMs` is the manager's.
  */
@@ -350,15 +324,6 @@ const clockSkewMs = 2000;
 export type RolledBackVersion = { readonly image: string; readonly fault: Fault };
 
 /**
- * Whether the swarm's own rollback has ended recently. It leaves no `PreviousSpec`, so the spec does not show the
- * version.
- */
-export function isRolledBackBySwarm({ update, previous }: SwarmService, nowMs: number): boolean {
-  if (update?.state !== 'rollback_completed' || previous !== undefined) return false;
-  return update.completedAtMs === undefined || nowMs - update.completedAtMs < openForMs;
-}
-
-/**
  * The version that the swarm has rolled back by itself, from its newest task, which failed. Undefined if its history
  * has none. Tasks of another tag are ignored.
  */
@@ -376,15 +341,6 @@ export function versionRolledBackBySwarm(
   const reason = `The swarm says: ${update?.message ?? ''}; a task says: ${describeTaskError(failed, nodes)}`;
   return { image: newest.image, fault: { reason, isImagesOwn: isImagesOwnFault(failed) } };
 }
-
-/** One update of a service. The swarm stores it, as labels of the spec that the update made. */
-export type ServiceUpdate = {
-  readonly id: string;
-  readonly serviceId: string;
-  /** Verbatim from the spec. */
-  readonly from: string;
-  readonly to: string;
-};
 
 /** One reading of the swarm. */
 export type ServiceFacts = {
@@ -428,3 +384,43 @@ export type Fault = {
   /** It failed by itself, not because of a registry, a node or a placement. */
   readonly isImagesOwn: boolean;
 };
+
+/**
+ * The number of tasks that a service should have, and those that run a version. Only tasks that should run on a ready node count: for some time the manager shows a task on a lost node as running. A
+ * global service should run on every ready node that has one of its tasks.
+ */
+function countTasks(
+  { mode, replicas = 0 }: Pick<SwarmService, 'mode' | 'replicas'>,
+  image: string,
+  tasks: readonly SwarmTask[],
+  nodes: readonly SwarmNode[],
+): { readonly wanted: number; readonly running: readonly SwarmTask[] } {
+  const ready = new Set(nodes.filter(({ state }) => state === 'ready').map(({ id }) => id));
+  const wanted = tasks.filter(({ desired, nodeId }) => desired === 'running' && ready.has(nodeId));
+  const running = wanted.filter((task) => task.image === image && task.state === 'running');
+  if (mode === 'global') return { wanted: new Set(wanted.map(({ nodeId }) => nodeId)).size, running };
+  return { wanted: replicas, running };
+}
+
+/** Whether a task of a service that should keep running has ended by itself. */
+function hasFailed({ state }: SwarmTask): boolean {
+  return state === 'failed' || state === 'complete' || state === 'rejected';
+}
+
+/**
+ * Whether an end is the image's own fault. A rejected task lacks something on its node: "No such image" means that the
+ * registry is unreachable, requires a login or has lost the digest.
+ */
+function isImagesOwnFault({ state, error }: Pick<SwarmTask, 'state' | 'error'>): boolean {
+  return (state === 'failed' || state === 'complete') && !ofTheNode.test(error);
+}
+
+const ofTheNode = /no such image|port is already|address already in use|no suitable node|no space left/i;
+
+/** The error text of a task, with its node. */
+function describeTaskError(task: SwarmTask, nodes: readonly SwarmNode[]): string {
+  const node = nodes.find(({ id }) => id === task.nodeId)?.hostname;
+  const error =
+    task.error || (task.exitCode === undefined ? task.state : `${task.state} with exit code ${task.exitCode}`);
+  return node === undefined || node === '' ? error : `${error} on ${node}`;
+}

@@ -1,16 +1,9 @@
-import {
-  endpointsFor,
-  supportsApi,
-  acceptedSysctls,
-  sharesNetwork,
-  mainNetwork,
-  networkDifferences,
-  sysctlDifferences,
-} from './networks.ts';
+import { endpointsFor, supportsApi, sharesNetwork, mainNetwork, networkDifferences, sysctlsField } from './networks.ts';
 import { ownConfig, configDifferences } from './config.ts';
 import {
   refusal,
   applyRules,
+  noRestart,
   restartPolicyOf,
   type KnownRequest,
   type RecipeRequest,
@@ -29,7 +22,7 @@ import {
   type Difference,
   type Pair,
 } from './difference.ts';
-import { mountDifferences, bindsFor, mountsFor, bindsDifference, configuredMountDifferences } from './volumes.ts';
+import { bindsField, mountDifferences, mountsField } from './volumes.ts';
 import type { ServiceSettings } from '../../settings/effective-settings.ts';
 
 /**
@@ -108,36 +101,52 @@ function hostConfigFor(request: KnownRequest): Readonly<Record<string, unknown>>
   const { HostConfig } = request.container.settings;
   const fields = Object.entries({ RestartPolicy: null, Mounts: null, ...HostConfig });
   const kept = fields.filter(([field]) => !request.leftOut?.has(field));
+  const rules = new Map([...hostFields].flatMap(([field, { make }]) => (make === undefined ? [] : [[field, make]])));
   return applyRules(kept, rules, request);
 }
 
-const rules: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
+/** A field without `make` is copied, and one without `compare` must mean the same to the engine. */
+type HostField = { readonly make?: FieldRule; readonly compare?: Comparison };
+
+const hostFields: ReadonlyMap<string, HostField> = new Map<string, HostField>([
+  ['RestartPolicy', { make: policyAtFirst, compare: restartPolicyDifference }],
+  ['NetworkMode', { make: sharedNamespace('NetworkMode'), compare: networkModeDifference }],
+  ['IpcMode', { make: sharedNamespace('IpcMode'), compare: unlessUnset('IpcMode', namespaceDifference('IpcMode')) }],
+  ['PidMode', { make: sharedNamespace('PidMode'), compare: namespaceDifference('PidMode') }],
+  ['UTSMode', { make: sharedNamespace('UTSMode'), compare: namespaceDifference('UTSMode') }],
+  ['VolumesFrom', { make: volumesFromFor, compare: volumesFromDifference }],
+  ['Binds', bindsField],
+  ['Mounts', mountsField],
+  ['Links', { make: unlessNetworkIsShared(linksFor), compare: linksDifference }],
+  ['Dns', { make: unlessNetworkIsShared(copied('Dns')) }],
+  ['ExtraHosts', { make: unlessNetworkIsShared(copied('ExtraHosts')) }],
+  ['PortBindings', { make: unlessNetworkIsShared(copied('PortBindings')), compare: portBindingDifferences }],
+  ['PublishAllPorts', { make: unlessNetworkIsShared(copied('PublishAllPorts')) }],
+  ['Sysctls', sysctlsField],
+  ['MaskedPaths', confinedPaths('MaskedPaths')],
+  ['ReadonlyPaths', confinedPaths('ReadonlyPaths')],
   [
-    'RestartPolicy',
-    ({ container, policyFromStart }) =>
-      policyFromStart ? restartPolicyOf(container) : { Name: 'no', MaximumRetryCount: 0 },
+    'ConsoleSize',
+    { make: consoleSize, compare: normalised('ConsoleSize', (size) => (String(size) === '0,0' ? null : size)) },
   ],
-  ['NetworkMode', sharedNamespace('NetworkMode')],
-  ['IpcMode', sharedNamespace('IpcMode')],
-  ['PidMode', sharedNamespace('PidMode')],
-  ['UTSMode', sharedNamespace('UTSMode')],
-  ['VolumesFrom', volumesFromFor],
-  ['Binds', bindsFor],
-  ['Mounts', mountsFor],
-  ['Links', unlessNetworkIsShared(linksFor)],
-  ['Dns', unlessNetworkIsShared(copied('Dns'))],
-  ['ExtraHosts', unlessNetworkIsShared(copied('ExtraHosts'))],
-  ['PortBindings', unlessNetworkIsShared(copied('PortBindings'))],
-  ['PublishAllPorts', unlessNetworkIsShared(copied('PublishAllPorts'))],
-  ['Sysctls', acceptedSysctls],
-  ['MaskedPaths', ({ container }) => confinedPaths(container, 'MaskedPaths')],
-  ['ReadonlyPaths', ({ container }) => confinedPaths(container, 'ReadonlyPaths')],
-  ['ConsoleSize', ({ container }) => consoleSize(container)],
-  ['KernelMemory', untilApi('1.42', 'KernelMemory')],
-  ['KernelMemoryTCP', untilApi('1.52', 'KernelMemoryTCP')],
-  ['CpuPeriod', unlessNanoCpus('CpuPeriod')],
-  ['CpuQuota', unlessNanoCpus('CpuQuota')],
+  // Engines from API 1.42 on show the limit of an older container, and take none.
+  ['KernelMemory', { make: untilApi('1.42', 'KernelMemory'), compare: () => [] }],
+  ['KernelMemoryTCP', { make: untilApi('1.52', 'KernelMemoryTCP') }],
+  ['CpuPeriod', { make: unlessNanoCpus('CpuPeriod') }],
+  ['CpuQuota', { make: unlessNanoCpus('CpuQuota') }],
+  ['PidsLimit', { compare: normalised('PidsLimit', (limit) => (Number(limit) <= 0 ? null : limit)) }],
+  ['Runtime', { compare: unlessUnset('Runtime') }],
+  ['CgroupnsMode', { compare: unlessUnset('CgroupnsMode') }],
+  ['Init', { compare: exactly('Init') }],
+  ['MemorySwappiness', { compare: exactly('MemorySwappiness') }],
 ]);
+
+type Comparison = (pair: Pair) => readonly Difference[];
+
+/** Until the commit the policy is `no`, if the engine can change it then. */
+function policyAtFirst({ container, policyFromStart }: KnownRequest): unknown {
+  return policyFromStart ? restartPolicyOf(container) : noRestart;
+}
 
 function copied(field: string): FieldRule {
   return ({ container }) => container.settings.HostConfig[field];
@@ -152,8 +161,8 @@ function unlessNetworkIsShared(rule: FieldRule): FieldRule {
 }
 
 /** The engine shows a missing size as zero. */
-function consoleSize({ settings }: Container): unknown {
-  const size = settings.HostConfig['ConsoleSize'];
+function consoleSize({ container }: KnownRequest): unknown {
+  const size = container.settings.HostConfig['ConsoleSize'];
   return Array.isArray(size) && size.every((side) => side === 0) ? undefined : size;
 }
 
@@ -203,9 +212,21 @@ type ConfinedPaths = 'MaskedPaths' | 'ReadonlyPaths';
  * Omits a default list, so that a newer engine applies its own. Any other list is the user's, even an empty one
  * (`systempaths=unconfined`). For a privileged container the engine shows null.
  */
-function confinedPaths({ settings }: Container, field: ConfinedPaths): unknown {
-  const paths = settings.HostConfig[field];
-  return isEngineDefault(paths, field) ? undefined : paths;
+function confinedPaths(field: ConfinedPaths): HostField {
+  return {
+    make({ container }) {
+      const paths = container.settings.HostConfig[field];
+      return isEngineDefault(paths, field) ? undefined : paths;
+    },
+    compare(pair) {
+      const [before, after] = hostConfigsOf(pair).map((hostConfig) => {
+        const paths = hostConfig[field];
+        if (isEngineDefault(paths, field)) return 'the engine’s';
+        return Array.isArray(paths) && paths.length === 0 ? 'none' : paths;
+      });
+      return compare(`HostConfig.${field}`, before, after);
+    },
+  };
 }
 
 /** Whether the list is a default of any engine version. */
@@ -292,36 +313,10 @@ function hostConfigDifferences(pair: Pair): readonly Difference[] {
   const [before, after] = hostConfigsOf(pair);
   const fields = allKeys(before, after).filter((field) => !pair.leftOut?.has(field));
   return fields.flatMap((field) => {
-    const comparison = comparisons.get(field);
+    const comparison = hostFields.get(field)?.compare;
     return comparison ? comparison(pair) : compare(`HostConfig.${field}`, before[field], after[field]);
   });
 }
-
-type Comparison = (pair: Pair) => readonly Difference[];
-
-const comparisons: ReadonlyMap<string, Comparison> = new Map<string, Comparison>([
-  ['RestartPolicy', restartPolicyDifference],
-  ['NetworkMode', networkModeDifference],
-  ['IpcMode', unlessUnset('IpcMode', namespaceDifference('IpcMode'))],
-  ['PidMode', namespaceDifference('PidMode')],
-  ['UTSMode', namespaceDifference('UTSMode')],
-  ['VolumesFrom', volumesFromDifference],
-  ['Links', linksDifference],
-  ['Binds', bindsDifference],
-  ['Mounts', configuredMountDifferences],
-  ['PortBindings', portBindingDifferences],
-  ['Sysctls', sysctlDifferences],
-  ['MaskedPaths', confinedPathsDifference('MaskedPaths')],
-  ['ReadonlyPaths', confinedPathsDifference('ReadonlyPaths')],
-  ['ConsoleSize', normalised('ConsoleSize', (size) => (String(size) === '0,0' ? null : size))],
-  ['PidsLimit', normalised('PidsLimit', (limit) => (Number(limit) <= 0 ? null : limit))],
-  ['Runtime', unlessUnset('Runtime')],
-  ['CgroupnsMode', unlessUnset('CgroupnsMode')],
-  // Engines from API 1.42 on show the limit of an older container, and take none.
-  ['KernelMemory', () => []],
-  ['Init', exactly('Init')],
-  ['MemorySwappiness', exactly('MemorySwappiness')],
-]);
 
 /** Until the commit the policy is `no`; 20.10 stores it as an empty name. */
 function restartPolicyDifference(pair: Pair): readonly Difference[] {
@@ -373,17 +368,6 @@ function portBindingDifferences(pair: Pair): readonly Difference[] {
   return allKeys(before, after).flatMap((port) =>
     compare(`HostConfig.PortBindings.${port}`, texts(before, port), texts(after, port)),
   );
-}
-
-function confinedPathsDifference(field: ConfinedPaths): Comparison {
-  return (pair) => {
-    const [before, after] = hostConfigsOf(pair).map((hostConfig) => {
-      const paths = hostConfig[field];
-      if (isEngineDefault(paths, field)) return 'the engine’s';
-      return Array.isArray(paths) && paths.length === 0 ? 'none' : paths;
-    });
-    return compare(`HostConfig.${field}`, before, after);
-  };
 }
 
 /** A container of an engine that did not know the field has none. A newer engine fills in its default. */

@@ -213,11 +213,14 @@ export function networkOfRepeatedMac(container: Container): string | undefined {
 /** The driver option of an endpoint that takes sysctls of its interface: https://docs.docker.com/reference/cli/docker/container/run/#sysctl */
 const endpointSysctls = 'com.docker.network.endpoint.sysctls';
 
+/** How a successor gets `HostConfig.Sysctls`, and how they are compared. */
+export const sysctlsField = { make: acceptedSysctls, compare: sysctlDifferences };
+
 /**
  * From API 1.48 the engine accepts sysctls of one interface (`net.ipv4.conf.eth0.…`) only as an option of its endpoint,
  * but an older container still has them.
  */
-export function acceptedSysctls({ container, apiVersion }: KnownRequest): unknown {
+function acceptedSysctls({ container, apiVersion }: KnownRequest): unknown {
   const sysctls = container.settings.HostConfig['Sysctls'] as Readonly<Record<string, string>> | null | undefined;
   const isOfInterface = Object.keys(sysctls ?? {}).some((name) => interfacePattern.test(name));
   if (!isOfInterface || !supportsApi(apiVersion, '1.48') || !hasEndpoints(container)) return sysctls;
@@ -295,7 +298,7 @@ function driverOptions({ DriverOpts }: Endpoint): object {
 }
 
 /** An engine may move sysctls of an interface to its endpoint. */
-export function sysctlDifferences({ before, after }: Pair): readonly Difference[] {
+function sysctlDifferences({ before, after }: Pair): readonly Difference[] {
   return compare('HostConfig.Sysctls', sysctlsOf(before), sysctlsOf(after));
 }
 

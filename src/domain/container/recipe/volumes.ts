@@ -5,12 +5,16 @@ import { compare, type Difference, type Pair } from './difference.ts';
 
 type Mount = NonNullable<HostConfig['Mounts']>[number];
 
+/** How a successor gets `HostConfig.Mounts` and `HostConfig.Binds`, and how they are compared. */
+export const mountsField = { make: mountsFor, compare: configuredMountDifferences };
+export const bindsField = { make: bindsFor, compare: bindsDifference };
+
 /**
  * `HostConfig.Mounts` unchanged, with every anonymous volume added by name: its data must stay available even if a new
  * image does not declare the path. Volumes are referenced, not copied, so the old and the new container see the same
  * data. With fresh volumes instead without the names that the engine generated.
  */
-export function mountsFor({ container, freshVolumes = false }: VolumesRequest): readonly Mount[] | null | undefined {
+function mountsFor({ container, freshVolumes = false }: VolumesRequest): readonly Mount[] | null | undefined {
   if (freshVolumes) return mountsWithFreshVolumes(container);
   const { Mounts } = container.settings.HostConfig;
   const pins = pinsFor(container);
@@ -28,7 +32,7 @@ function pinsFor(container: Container): readonly Mount[] {
 }
 
 /** `HostConfig.Binds` in the same way: with a volume name for each single path, or without. */
-export function bindsFor({ container, freshVolumes = false }: VolumesRequest): readonly string[] | null | undefined {
+function bindsFor({ container, freshVolumes = false }: VolumesRequest): readonly string[] | null | undefined {
   if (freshVolumes) return bindsWithFreshVolumes(container);
   const { Binds } = container.settings.HostConfig;
   return Binds?.map((bind) =>
@@ -256,7 +260,7 @@ function imageAt({ settings }: Container, { Destination, Source }: MountPoint): 
 }
 
 /** Compares configured mounts. A successor may name a volume that was anonymous before. */
-export function configuredMountDifferences(pair: Pair): readonly Difference[] {
+function configuredMountDifferences(pair: Pair): readonly Difference[] {
   const { before, after } = pair;
   const renewed = renewedVolumes(pair);
   const [old, successor] = [before, after].map((container) => {
@@ -272,7 +276,7 @@ export function configuredMountDifferences(pair: Pair): readonly Difference[] {
   });
 }
 
-export function bindsDifference(pair: Pair): readonly Difference[] {
+function bindsDifference(pair: Pair): readonly Difference[] {
   const { before, after } = pair;
   const renewed = renewedVolumes(pair);
   const [old, successor] = [before, after].map((container) =>
