@@ -20,7 +20,6 @@ import {
   type ServiceLimits,
   type ServiceStep,
   type ServiceWatch,
-  type RolledBackVersion,
 } from '../../domain/swarm/decide-service.ts';
 import type { RecoveredTransaction } from '../../domain/run/event.ts';
 import { mapConcurrently } from '../async/concurrency.ts';
@@ -318,7 +317,7 @@ async function rememberRolledBack(
   outside: Pick<Outside, 'log' | 'clock'> & { readonly swarm: Swarm },
   { services, nodes, failures }: ServiceListing,
   signal?: AbortSignal,
-): Promise<readonly (RolledBackVersion & { readonly service: SwarmService })[]> {
+): Promise<readonly { readonly service: SwarmService; readonly image: string; readonly fault: Fault }[]> {
   const candidates = services.filter((service) => isRolledBackBySwarm(service, outside.clock.nowMs()));
   if (candidates.length === 0) return [];
   const tasks = await outside.swarm.tasks(

@@ -24,7 +24,7 @@ import {
 } from '../../domain/transaction/data-helper.ts';
 import type { DataFault, StepOf } from '../../domain/transaction/member.ts';
 import {
-  dataHelperName,
+  helperName,
   dataHelperRoles,
   helperMarkTag,
   type DataHelperRole,
@@ -70,7 +70,7 @@ async function helperOf(
   { leader }: JournaledData,
   role: DataHelperRole,
 ): Promise<FoundHelper | undefined> {
-  const container = await engine.inspectContainer(dataHelperName(leader, role));
+  const container = await engine.inspectContainer(helperName(leader, role));
   if (container?.settings.Config.Labels?.[dataOfLabel] !== transaction.id) return undefined;
   return { container, isProven: transaction.dataHelpers.has(container.id) };
 }
@@ -217,7 +217,7 @@ async function createHelper(context: HelperContext, data: JournaledData, role: D
     isPrivileged: olds.some(mayAdministrate),
     seal: seal?.sign(writeDataOrder(order)),
   });
-  const name = dataHelperName(data.leader, role);
+  const name = helperName(data.leader, role);
   const created = await engine.createContainer(name, recipe);
   if (created.kind !== 'done') {
     const isTaken = created.kind === 'refused' && created.status === 409;

@@ -15,10 +15,7 @@ import { readJournal, transactionLabel, carriesJournal } from '../../domain/tran
 import type { HookName } from '../../domain/settings/table/service-options.ts';
 import {
   backoffMs,
-  reconnectLimitMs,
-  refusalLimitMs,
-  stoppingLimitMs,
-  stoppingPauseMs,
+  readingLimits,
   addReason,
   type TransactionMemory,
   type StepOutcome,
@@ -258,10 +255,10 @@ export function createFactsReader(options: TransactOptions): (before: Transactio
       } catch (error) {
         const hasAnswered =
           error instanceof ServiceError && (error.code === 'engine-refused' || error.code === 'engine-denied');
-        const limitMs = hasAnswered ? refusalLimitMs : reconnectLimitMs;
+        const limitMs = hasAnswered ? readingLimits.refusalMs : readingLimits.reconnectMs;
         const nowMs = outside.clock.monotonicMs();
         if (signal?.aborted && !hasAnswered) stoppedAtMs ??= nowMs;
-        const isOver = nowMs - begunAtMs > limitMs || nowMs - (stoppedAtMs ?? Infinity) >= stoppingLimitMs;
+        const isOver = nowMs - begunAtMs > limitMs || nowMs - (stoppedAtMs ?? Infinity) >= readingLimits.stoppingMs;
         if (!(error instanceof ServiceError) || isOver) {
           if (!(error instanceof ServiceError))
             outside.log.error('the state of a transaction could not be read', { error });
@@ -270,7 +267,9 @@ export function createFactsReader(options: TransactOptions): (before: Transactio
         memory = { ...memory, withoutOutsideChange: new Set() };
         const level = attempt === longSilence ? 'warn' : 'debug';
         outside.log[level]('The engine does not answer, and the update waits for it', { error: error.message });
-        await pause(stoppedAtMs === undefined ? backoffMs(attempt) : Math.min(backoffMs(attempt), stoppingPauseMs));
+        await pause(
+          stoppedAtMs === undefined ? backoffMs(attempt) : Math.min(backoffMs(attempt), readingLimits.stoppingPauseMs),
+        );
       }
     }
   }

@@ -15,15 +15,12 @@ export type Sighting = {
 /** Both clocks at one moment. */
 export type Now = { readonly nowMs: number; readonly monotonicMs: number };
 
-/** Age of a version, and the event from which it is counted. */
-export type Age = { readonly ms: number; readonly since: 'built' | 'first seen' };
-
-/** Age from the later of build time and first sighting. A missing or future build time is ignored. */
+/** The age of a version, and the event from which it is counted: the later of build time and first sighting. A missing or future build time is ignored. */
 export function ageOf(
   { atMs, sawItCome }: Sighting,
   createdAtMs: number | undefined,
   { nowMs, monotonicMs }: Now,
-): Age {
+): { readonly ms: number; readonly since: 'built' | 'first seen' } {
   const seenForMs = monotonicMs - atMs;
   const isDated = createdAtMs !== undefined && createdAtMs <= nowMs;
   if (sawItCome || !isDated || nowMs - createdAtMs < seenForMs) return { ms: seenForMs, since: 'first seen' };

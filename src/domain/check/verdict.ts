@@ -10,7 +10,7 @@ import {
   type ImageReference,
 } from '../image/image-reference.ts';
 import type { Cooldown } from '../run/session.ts';
-import { userTags, type FailedVersion, type Age, type Sighting } from './known-versions.ts';
+import { userTags, type FailedVersion, type ageOf, type Sighting } from './known-versions.ts';
 import type { Hold } from '../decision/decisions.ts';
 import { digestsOf, type ImageIndex } from '../container/lookup.ts';
 import type { RemoteImage, VerifiedImage } from '../outside/registry.ts';
@@ -170,7 +170,7 @@ export type Content = {
   readonly platform: Platform;
   readonly nowMs: number;
   /** Of `latest`. */
-  readonly age: Age;
+  readonly age: ReturnType<typeof ageOf>;
   /** `latest` has a higher tag than the container; `reference` of the subject names it. */
   readonly isOfHigherTag?: boolean;
 };

@@ -321,8 +321,6 @@ export function isLongProven(
 /** Nodes of a swarm need synchronised clocks for their certificates. */
 const clockSkewMs = 2000;
 
-export type RolledBackVersion = { readonly image: string; readonly fault: Fault };
-
 /**
  * The version that the swarm has rolled back by itself, from its newest task, which failed. Undefined if its history
  * has none. Tasks of another tag are ignored.
@@ -331,7 +329,7 @@ export function versionRolledBackBySwarm(
   { image, labels, update }: SwarmService,
   tasks: readonly SwarmTask[],
   nodes: readonly SwarmNode[],
-): RolledBackVersion | undefined {
+): { readonly image: string; readonly fault: Fault } | undefined {
   const textOf = (each: string) => readServiceImage(each, labels).text;
   const others = tasks.filter((task) => task.image !== image && textOf(task.image) === textOf(image));
   const newest = others.toSorted((one, other) => one.createdAtMs - other.createdAtMs).at(-1);

@@ -410,19 +410,19 @@ export function backoffMs(attempt: number): number {
   return Math.min(5000, 50 * 2 ** attempt);
 }
 
-/** Longest wait for an engine that cannot be reached. After it, the next start of Upkeep finishes the transaction. */
-export const reconnectLimitMs = 600_000;
-
-/** Longest wait for an engine that answers with errors: a container that it cannot show must not block all others. */
-export const refusalLimitMs = 60_000;
-
-/**
- * Longest wait for an engine that cannot be reached after a stop signal, in all well below the ten seconds until Docker
- * kills a container that it stops: https://docs.docker.com/reference/cli/docker/container/stop/
- */
-export const stoppingLimitMs = 5_000;
-
-export const stoppingPauseMs = 1_000;
+/** How long the facts are read again from an engine that does not show them. */
+export const readingLimits = {
+  /** While it cannot be reached. After it, the next start of Upkeep finishes the transaction. */
+  reconnectMs: 600_000,
+  /** While it answers with errors: a container that it cannot show must not block all others. */
+  refusalMs: 60_000,
+  /**
+   * While it cannot be reached after a stop signal, in all well below the ten seconds until Docker kills a container that
+   * it stops: https://docs.docker.com/reference/cli/docker/container/stop/
+   */
+  stoppingMs: 5_000,
+  stoppingPauseMs: 1_000,
+} as const;
 
 /** A step's outcome. `fault` means that a new version failed, not that the engine refused. */
 export type StepOutcome =

@@ -54,11 +54,6 @@ export const dataHelperRoles = ['measure', 'save', 'restore'] as const;
 
 export type DataHelperRole = (typeof dataHelperRoles)[number];
 
-/** The name of a helper that copies data. `leader`: the first member of the update. */
-export function dataHelperName(leader: string, role: DataHelperRole): string {
-  return `${leader}.upkeep-${role}`;
-}
-
 const dataHelperPattern = /^(?<name>.+)\.upkeep-(?:measure|save|restore)$/;
 
 /** A container that the last update has replaced, and that may come back unchanged. */
@@ -139,8 +134,9 @@ export function plainName(text: string): string {
   return own ?? data ?? parseTransactionName(text)?.name ?? parseKeptName(text)?.name ?? text;
 }
 
-export function helperName(name: string): string {
-  return `${name}.upkeep-helper`;
+/** Without a role the helper that finishes an update of our own container; those that copy data are named after the leader. */
+export function helperName(name: string, role: DataHelperRole | 'helper' = 'helper'): string {
+  return `${name}.upkeep-${role}`;
 }
 
 export function isHelperName(text: string): boolean {

@@ -13,15 +13,7 @@ import {
   type Container,
 } from '../container.ts';
 import { normalisePlatform, type Platform } from '../../image/platform.ts';
-import {
-  compare,
-  ownValue,
-  allKeys,
-  compareExactly,
-  type DifferenceContext,
-  type Difference,
-  type Pair,
-} from './difference.ts';
+import { compare, ownValue, allKeys, compareExactly, type Difference, type Pair } from './difference.ts';
 import { bindsField, mountDifferences, mountsField } from './volumes.ts';
 import type { ServiceSettings } from '../../settings/effective-settings.ts';
 
@@ -80,7 +72,11 @@ function platformFor({ container, oldImage, enginePlatform }: KnownRequest): { r
  * container runs. Both are read from the engine; the recipe is not used. The name, the state, run-time values of
  * networks, and a restart policy of `no` are not compared.
  */
-export function differences(before: Container, after: Container, context: DifferenceContext): readonly Difference[] {
+export function differences(
+  before: Container,
+  after: Container,
+  context: Omit<Pair, 'before' | 'after'>,
+): readonly Difference[] {
   const pair = { before, after, ...context };
   return [
     ...configDifferences(pair),

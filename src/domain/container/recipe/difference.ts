@@ -11,9 +11,9 @@ export type Difference = {
 };
 
 /** A container and its successor. */
-export type Pair = DifferenceContext & { readonly before: Container; readonly after: Container };
-
-export type DifferenceContext = {
+export type Pair = {
+  readonly before: Container;
+  readonly after: Container;
   readonly oldImage: Image;
   readonly newImage: Image;
   /** The reference that the successor was to be created from; default: the predecessor's. */
