@@ -142,7 +142,7 @@ const impure: readonly (readonly [RegExp, string])[] = [
  * A stranger finds a thing among few deep files sooner than among many small ones: docs/ARCHITECTURE.md. Before you raise
  * a number for a new feature, merge a small file into its importer, or drop an `export` that one file needs.
  */
-const mayOnlyFall = { sourceFiles: 372, coreFilesWithOneImporter: 28, coreExports: 1495 };
+const mayOnlyFall = { sourceFiles: 372, coreFilesWithOneImporter: 28, coreExports: 1438 };
 
 const exportOfOneName = /^export (?:async )?(?:function|const|type|class|let)\b/;
 

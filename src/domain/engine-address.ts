@@ -17,9 +17,6 @@ export type EngineTls = {
   readonly verify: boolean;
 };
 
-/** A process follows every engine: 100 engines with 30 containers each take about 100 MB of memory. */
-export const maxEngines = 200;
-
 /** The characters are safe in labels of metrics, in queries and in tables. */
 export function isEngineName(text: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/.test(text);

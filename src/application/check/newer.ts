@@ -8,7 +8,7 @@ import { quoted } from '../../domain/text/printable.ts';
 import { sentence } from '../../domain/text/words.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import { lineOf } from '../../domain/image/version-tag.ts';
-import { chooseTag, hasPattern, type TagQuestion, type TagCandidate } from '../../domain/image/choose-tag.ts';
+import { chooseTag, type TagChoice, type TagQuestion } from '../../domain/image/choose-tag.ts';
 import {
   judgeFailure,
   judgeContent,
@@ -51,7 +51,7 @@ type FoundCandidate = {
   readonly reference: ImageReference;
   readonly digest: Digest;
   readonly image: RemoteImage;
-  readonly step: TagCandidate;
+  readonly step: TagChoice['candidates'][number];
   /** Whether the tag has appeared since the last check. */
   readonly isNew: boolean;
 };
@@ -103,7 +103,8 @@ export function createCandidateFinder(
     if (filters.policy.kind === 'digest' || current === undefined || reference.digest !== undefined)
       return { kind: 'none' };
     const choose = async (tags: string) => {
-      const limit = hasPattern(filters) ? { maxMs: maxMatchingMs, tooLong: tooSlowPatterns } : undefined;
+      const hasPattern = filters.policy.kind === 'regex' || (filters.include ?? filters.exclude) !== undefined;
+      const limit = hasPattern ? { maxMs: maxMatchingMs, tooLong: tooSlowPatterns } : undefined;
       return await inSlices(chooseTag({ current, tags, highestBefore, ...filters }), { clock, limit, signal });
     };
     const alone = await choose('');
@@ -166,7 +167,7 @@ export function createCandidateFinder(
 /** The place of the next candidate that is in no line of an older one. */
 function* nextOutside(
   older: readonly FoundOlder[],
-  candidates: readonly TagCandidate[],
+  candidates: TagChoice['candidates'],
   after: number,
 ): Generator<undefined, number, undefined> {
   for (let place = after + 1; ; place += 1) {

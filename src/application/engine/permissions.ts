@@ -8,7 +8,6 @@ import {
   type MissingPermissions,
   missingPermissions,
   type PermissionName,
-  permissionsToSwap,
   preventing,
 } from '../../domain/outside/permission.ts';
 
@@ -108,3 +107,6 @@ export async function whyNotPossible({ engine }: Asked, signal?: AbortSignal): P
   const missing = missingPermissions(forbidden);
   return missing?.preventsUpdates ? `${missing.message}. ${missing.remedy}` : undefined;
 }
+
+/** The calls without which a stopped container might not start again. */
+const permissionsToSwap: readonly PermissionName[] = ['rename', 'policy', 'stop', 'start'];

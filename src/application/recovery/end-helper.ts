@@ -13,7 +13,7 @@ import { logTail } from '../../domain/text/hidden-secrets.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { untag } from '../transaction/open-transaction.ts';
-import { maxTransactionMs, type Found, type FoundTransaction } from './find-open.ts';
+import type { Found, FoundTransaction } from './find-open.ts';
 import {
   helperMarksOf,
   helperMarkText,
@@ -200,3 +200,6 @@ export function withRecipients(
   });
   return labelled.length === 0 ? transaction : { ...transaction, recipients: Object.fromEntries(labelled) };
 }
+
+/** Longer than any transaction: the longest stop and the longest health check together. */
+const maxTransactionMs = 2 * 3_600_000;

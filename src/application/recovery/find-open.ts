@@ -280,9 +280,6 @@ function suspectsAmong(
   };
 }
 
-/** Longer than any transaction: the longest stop and the longest health check together. */
-export const maxTransactionMs = 2 * 3_600_000;
-
 export type OwnerVerdict = {
   readonly reason: string;
   /** No owner is known to be alive: a later run or a person repairs it. */

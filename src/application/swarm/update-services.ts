@@ -1,6 +1,6 @@
 import { accessTest, type AccessFilter } from '../../domain/access/rights.ts';
 import type { Outside, Instance } from '../../domain/outside/outside.ts';
-import { isContainer, type Outcomes, type ContainerOutcome } from '../../domain/run/session.ts';
+import type { Outcomes, ContainerOutcome } from '../../domain/run/session.ts';
 import {
   readLabels,
   effectiveSettings,
@@ -81,12 +81,6 @@ export async function updateBesideServices<Replaced>(
   const own = planned.filter(({ isOwn }) => isOwn === true);
   if (own.length > 0) await beforeOwn?.();
   return { replaced, services: new Map([...outcomes, ...(await runServices(outside, settings, own, run, signal))]) };
-}
-
-/** The same report with containers only, for the steps after an update of containers. */
-export function withoutServices<Report extends Pick<CheckReport, 'containers'>>(report: Report): Report {
-  const containers = report.containers.filter(isContainer);
-  return containers.length === report.containers.length ? report : { ...report, containers };
 }
 
 /**

@@ -12,7 +12,7 @@ import type { StepOf } from '../../domain/transaction/member.ts';
 import type { DataFigures } from '../../domain/transaction/data-helper.ts';
 import { transactionName } from '../../domain/transaction/transaction-names.ts';
 import type { Member } from '../../domain/transaction/facts.ts';
-import { setMark, wasCreatedLate, type OpenTransaction } from './open-transaction.ts';
+import { setMark, type OpenTransaction, wasCreatedLate } from './open-transaction.ts';
 import type { Image, ContainerRecipe, Container } from '../../domain/container/container.ts';
 import type { PreparedMember, PreparedTransaction } from './prepare.ts';
 import { recipeFor, leftOutFields } from '../../domain/container/recipe/container-recipe.ts';
@@ -20,7 +20,6 @@ import { composeImageLabel } from '../../domain/container/recipe/config.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import { getsFreshVolumes } from '../../domain/plan/replacement.ts';
 import {
-  engineReference,
   tryParseImageReference,
   isDigest,
   formatReference,
@@ -202,23 +201,6 @@ export function replacedByIdAndName(
   return replaced;
 }
 
-/**
- * The member with the old container's own reference, if its successor gets another tag. Used for a replica of the old
- * container.
- */
-export function partsAsTheyWere(parts: PreparedMember): PreparedMember {
-  const { formerReference, ...planned } = parts.planned;
-  const reference = formerReference === undefined ? undefined : tryParseImageReference(formerReference);
-  if (formerReference === undefined || reference === undefined) return parts;
-  return { ...parts, planned: { ...planned, reference: formerReference }, tag: engineReference(reference) };
-}
-
-/** The stored member with the old container's own reference. */
-export function memberAsItWas(member: Member): Member {
-  const { formerReference, ...same } = member;
-  return formerReference === undefined ? member : { ...same, reference: formerReference };
-}
-
 /** Runs a wait for health; other updates may run in the meantime. */
 export type WhileAwaitingHealth = <Result>(wait: () => Promise<Result>) => Promise<Result>;
 
@@ -242,10 +224,6 @@ export type StepContext = {
 export type Performed = StepOutcome | { readonly kind: 'left' };
 
 export const nothingPrepared: StepOutcome = { kind: 'refused', status: 0, message: 'nothing was prepared for it' };
-
-export function memberOf(successorId: string, { members, successors }: OpenTransaction): Member | undefined {
-  return members.find(({ oldId }) => successors.get(oldId) === successorId);
-}
 
 /**
  * The image of the planned digest: from the engine if it has it, else pulled. Undefined if it is gone after the pull.

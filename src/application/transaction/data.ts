@@ -19,10 +19,9 @@ import {
   whyTooMuch,
   writeDataOrder,
   type DataFigures,
-  type DataLimits,
   type DataOrder,
 } from '../../domain/transaction/data-helper.ts';
-import type { DataFault, StepOf } from '../../domain/transaction/member.ts';
+import type { StepOf } from '../../domain/transaction/member.ts';
 import {
   helperName,
   dataHelperRoles,
@@ -430,25 +429,3 @@ async function removeFormerCopies({ engine }: Pick<Outside, 'engine'>, leader: s
     await engine.removeVolume(volume.name);
   }
 }
-
-/** The sentence for a state that only a person can end. */
-export function describeDataFault(fault: DataFault, name: string): string {
-  const container = quoted(name);
-  switch (fault) {
-    case 'no-copy':
-      return `the copy of the data of ${container} is gone. Keep the new version: upkeep recover ${name} --keep-new. Start the old one on the new data: upkeep recover ${name} --without-data`;
-    case 'no-journal':
-      return `the new container of ${container} was removed, and nothing shows which data it has changed. Start the old one on them: upkeep recover ${name} --without-data`;
-    case 'old-started':
-      return `${container} was started by someone on the data of the new version. Stop it, then: upkeep recover ${name}`;
-    case 'new-gone':
-      return `the new container of ${container} was removed after its update. Start the old one on the new data: upkeep recover ${name} --without-data`;
-  }
-}
-
-export function describeFailedRestore(name: string, why: string): string {
-  return `the data of ${quoted(name)} could not be restored (${why}). Nothing runs on them. Remove the cause, then: upkeep recover ${name}`;
-}
-
-/** The data of a transaction about to begin, with its limits. */
-export type PreparedData = { readonly data: JournaledData; readonly limits: DataLimits };

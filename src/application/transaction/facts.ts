@@ -13,13 +13,7 @@ import { hookCommand, exitOf, type ProcessExit } from '../../domain/processes.ts
 import { tryParseImageReference } from '../../domain/image/image-reference.ts';
 import { readJournal, transactionLabel, carriesJournal } from '../../domain/transaction/journal.ts';
 import type { HookName } from '../../domain/settings/table/service-options.ts';
-import {
-  backoffMs,
-  readingLimits,
-  addReason,
-  type TransactionMemory,
-  type StepOutcome,
-} from '../../domain/transaction/memory.ts';
+import { backoffMs, readingLimits, addReason, type TransactionMemory } from '../../domain/transaction/memory.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
 import type { ServiceSettings } from '../../domain/settings/effective-settings.ts';
 import { readDataFacts } from './data.ts';
@@ -452,13 +446,3 @@ const settlingMs = 250;
 
 /** One exit has been noticed already. The end of a requested stop is reported some milliseconds later. */
 const alreadyNoticedMs = 50;
-
-/** The outcome of the step in which a successor has ended. */
-export function outcomeOfEnd(
-  { id, reason, ownFault }: Pick<FirstToEnd, 'id' | 'reason' | 'ownFault'>,
-  wasRunningAtFirst: boolean,
-): StepOutcome {
-  return ownFault
-    ? { kind: 'fault', id, message: reason, wasRunningAtFirst }
-    : { kind: 'refused', status: 404, message: reason };
-}

@@ -2,12 +2,9 @@ import type { StepOutcome } from '../../domain/transaction/memory.ts';
 import { describeError, ServiceError } from '../../domain/text/errors.ts';
 import type { Step, StepKind, StepOf } from '../../domain/transaction/member.ts';
 import {
-  memberOf,
   nothingPrepared,
   createSuccessor,
   createUnderTag,
-  memberAsItWas,
-  partsAsTheyWere,
   recipeOf,
   composeImageIdOf,
   replacedByIdAndName,
@@ -18,7 +15,7 @@ import {
 } from './create-successor.ts';
 import { maxPendingStopMs, stopAndHealthPolicyOf, passHealthCheck, type HealthVerdict } from '../health/health.ts';
 import { askBeforeUpdate, tellAfterUpdate } from '../health/hooks.ts';
-import { removeMark, servesForMs, setMark } from './open-transaction.ts';
+import { removeMark, servesForMs, setMark, type OpenTransaction } from './open-transaction.ts';
 import { copyFiles } from './hand-over.ts';
 import {
   keptMarkTag,
@@ -32,12 +29,14 @@ import type { PreparedMember } from './prepare.ts';
 import { differences, leftOutFields, parseLink } from '../../domain/container/recipe/container-recipe.ts';
 import { getsFreshVolumes } from '../../domain/plan/replacement.ts';
 import { withAutoRemove } from '../../domain/transaction/journal.ts';
-import { type Container, type Network, type Endpoint } from '../../domain/container/container.ts';
+import type { Container, Network, Endpoint } from '../../domain/container/container.ts';
 import { isFailure, type CallOutcome } from '../../domain/outside/engine.ts';
 import type { Outside } from '../../domain/outside/outside.ts';
-import { firstToEnd, outcomeOfEnd } from './facts.ts';
+import { firstToEnd } from './facts.ts';
 import { networkOfEndpoint, withoutAssigned, defaultBridge } from '../../domain/container/recipe/networks.ts';
 import { quoted } from '../../domain/text/printable.ts';
+import type { Member } from '../../domain/transaction/facts.ts';
+import { engineReference, tryParseImageReference } from '../../domain/image/image-reference.ts';
 
 /** Performs a step. Never throws. No answer from the engine gives `unknown`; a bug gives `refused` and is logged. */
 export async function perform(context: StepContext, step: Step): Promise<Performed> {
@@ -415,4 +414,35 @@ async function blame(
   if (first !== undefined && !isSame) return outcomeOfEnd(first, runningAtFirst.has(first.id));
   const { ownFault, reason, wasRunningAtFirst } = verdict;
   return outcomeOfEnd({ id, ownFault, reason }, wasRunningAtFirst);
+}
+
+function memberOf(successorId: string, { members, successors }: OpenTransaction): Member | undefined {
+  return members.find(({ oldId }) => successors.get(oldId) === successorId);
+}
+
+/**
+ * The member with the old container's own reference, if its successor gets another tag. Used for a replica of the old
+ * container.
+ */
+function partsAsTheyWere(parts: PreparedMember): PreparedMember {
+  const { formerReference, ...planned } = parts.planned;
+  const reference = formerReference === undefined ? undefined : tryParseImageReference(formerReference);
+  if (formerReference === undefined || reference === undefined) return parts;
+  return { ...parts, planned: { ...planned, reference: formerReference }, tag: engineReference(reference) };
+}
+
+/** The stored member with the old container's own reference. */
+function memberAsItWas(member: Member): Member {
+  const { formerReference, ...same } = member;
+  return formerReference === undefined ? member : { ...same, reference: formerReference };
+}
+
+/** The outcome of the step in which a successor has ended. */
+function outcomeOfEnd(
+  { id, reason, ownFault }: { readonly id: string; readonly reason: string; readonly ownFault: boolean },
+  wasRunningAtFirst: boolean,
+): StepOutcome {
+  return ownFault
+    ? { kind: 'fault', id, message: reason, wasRunningAtFirst }
+    : { kind: 'refused', status: 404, message: reason };
 }

@@ -34,10 +34,11 @@ import { contentOf, imageOf } from '../engine/listing.ts';
 import { requirePermissions, type Needs } from '../engine/permissions.ts';
 import { quoted } from '../../domain/text/printable.ts';
 import { savedDataOf, withoutParts } from '../../domain/plan/saved-data.ts';
-import type { PreparedData } from './data.ts';
 import { fetchImage, foreignPlatform, stillHeld, type FetchContext, type ImageAhead } from './create-successor.ts';
 import { findPlacedFiles } from './hand-over.ts';
 import { servesForMs } from './open-transaction.ts';
+import type { JournaledData } from '../../domain/transaction/facts.ts';
+import type { DataLimits } from '../../domain/transaction/data-helper.ts';
 
 /** Everything that a transaction needs before its first change: images pulled and verified, networks known. */
 export type PreparedTransaction = {
@@ -399,3 +400,6 @@ async function unchanged(outside: Outside, planned: Container, signal?: AbortSig
     throw refuse('someone started or stopped it meanwhile');
   return container;
 }
+
+/** The data of a transaction about to begin, with its limits. */
+type PreparedData = { readonly data: JournaledData; readonly limits: DataLimits };

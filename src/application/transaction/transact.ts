@@ -20,8 +20,7 @@ import {
   type StepDecision,
   type TransactionMemory,
 } from '../../domain/transaction/memory.ts';
-import { stepKey, type Decision, type Step, type StepKind } from '../../domain/transaction/member.ts';
-import { describeDataFault, describeFailedRestore } from './data.ts';
+import { stepKey, type Decision, type Step, type StepKind, type DataFault } from '../../domain/transaction/member.ts';
 import { createFactsReader, firstToEnd } from './facts.ts';
 import { stopAndHealthPolicyOf } from '../health/health.ts';
 import { whyNotStop } from '../engine/permissions.ts';
@@ -33,6 +32,7 @@ import { logTail } from '../../domain/text/hidden-secrets.ts';
 import type { OwnWays } from '../../domain/self-update/own-ways.ts';
 import type { PreparedTransaction } from './prepare.ts';
 import type { StepContext } from './create-successor.ts';
+import { quoted } from '../../domain/text/printable.ts';
 
 /**
  * The loop of every update and recovery: read the facts, decide, perform, learn, until nothing is left to do. A
@@ -308,3 +308,22 @@ export type TransactResult = Pick<
   /** The last log lines of successors that failed, by the old container's id. */
   readonly logs: ReadonlyMap<string, string>;
 };
+
+/** The sentence for a state that only a person can end. */
+function describeDataFault(fault: DataFault, name: string): string {
+  const container = quoted(name);
+  switch (fault) {
+    case 'no-copy':
+      return `the copy of the data of ${container} is gone. Keep the new version: upkeep recover ${name} --keep-new. Start the old one on the new data: upkeep recover ${name} --without-data`;
+    case 'no-journal':
+      return `the new container of ${container} was removed, and nothing shows which data it has changed. Start the old one on them: upkeep recover ${name} --without-data`;
+    case 'old-started':
+      return `${container} was started by someone on the data of the new version. Stop it, then: upkeep recover ${name}`;
+    case 'new-gone':
+      return `the new container of ${container} was removed after its update. Start the old one on the new data: upkeep recover ${name} --without-data`;
+  }
+}
+
+function describeFailedRestore(name: string, why: string): string {
+  return `the data of ${quoted(name)} could not be restored (${why}). Nothing runs on them. Remove the cause, then: upkeep recover ${name}`;
+}

@@ -2,13 +2,14 @@ import { linesOf } from '../../domain/notes/notes.ts';
 import type { Staleness } from '../../domain/check/verdict.ts';
 import { shortDigest } from '../../domain/image/image-reference.ts';
 import { defined } from '../../domain/text/plain-data.ts';
-import type {
-  UpdateRequest,
-  ContainerOutcome,
-  OutcomeKind,
-  Session,
-  Trigger,
-  Outcomes,
+import {
+  type UpdateRequest,
+  type ContainerOutcome,
+  type OutcomeKind,
+  type Session,
+  type Trigger,
+  type Outcomes,
+  isContainer,
 } from '../../domain/run/session.ts';
 import { describeError, isBusy, ServiceError } from '../../domain/text/errors.ts';
 import { refuseUnmatched, type WatchedContainer } from '../../domain/check/selection.ts';
@@ -29,7 +30,7 @@ import type { ComposeKeeper } from './compose-files.ts';
 import type { UnitKeeper } from './units.ts';
 import { mapConcurrently, type SharedUse } from '../async/concurrency.ts';
 import { orderByNetwork } from '../../domain/plan/order.ts';
-import { updateBesideServices, withoutServices } from '../swarm/update-services.ts';
+import { updateBesideServices } from '../swarm/update-services.ts';
 import type { FailedVersion } from '../../domain/check/known-versions.ts';
 import { parseKeptName } from '../../domain/transaction/transaction-names.ts';
 import { mayHaveCopy, removeOverdueCopies } from './kept-data.ts';
@@ -433,4 +434,10 @@ function namingVersions(outside: Outside, { containers }: Pick<CheckReport, 'con
       outside.publish({ ...event, outcome });
     },
   };
+}
+
+/** The same report with containers only, for the steps after an update of containers. */
+function withoutServices<Report extends Pick<CheckReport, 'containers'>>(report: Report): Report {
+  const containers = report.containers.filter(isContainer);
+  return containers.length === report.containers.length ? report : { ...report, containers };
 }

@@ -1,7 +1,10 @@
 import { checkingCommands, decisionCommands } from './commands.ts';
-import { maxEngines, parseEngineAddress } from '../../domain/engine-address.ts';
+import { parseEngineAddress } from '../../domain/engine-address.ts';
 import { optionTable } from '../../domain/settings/table/option.ts';
 import type { OptionParts } from './option.ts';
+
+/** A process follows every engine: 100 engines with 30 containers each take about 100 MB of memory. */
+const maxEngines = 200;
 
 const commands = [...checkingCommands, 'rollback', 'recover', 'data', 'containers'] as const;
 

@@ -34,16 +34,14 @@ export type TagPolicy =
   | { readonly kind: VersionKind }
   | { readonly kind: 'regex'; readonly text: string; readonly pattern: BoundedPattern };
 
-/** A tag that may replace the current one, and the kind of the step. */
-export type TagCandidate = { readonly tag: string; readonly kind: VersionKind };
-
 /**
  * Best first, so that the next one can be used if an image is missing for a platform; at most 1000. The first `newCount`
  * are higher than the highest tag of the last check. `because`: there are none, because the tags cannot be compared, or
  * because of what it says about higher versions.
  */
 export type TagChoice = {
-  readonly candidates: readonly TagCandidate[];
+  /** Tags that may replace the current one, each with the kind of the step. */
+  readonly candidates: readonly { readonly tag: string; readonly kind: VersionKind }[];
   readonly newCount: number;
   readonly because?: string;
 };
@@ -70,11 +68,6 @@ export function* chooseTag(question: TagQuestion): Steps<TagChoice> {
 
 function noChoice(because: string): TagChoice {
   return { candidates: [], newCount: 0, because };
-}
-
-/** Whether a question compares tags with patterns, which can take long. */
-export function hasPattern({ policy, include, exclude }: Pick<TagQuestion, 'policy' | 'include' | 'exclude'>): boolean {
-  return policy.kind === 'regex' || include !== undefined || exclude !== undefined;
 }
 
 /** Some tenths of a millisecond. */

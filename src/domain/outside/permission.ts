@@ -77,9 +77,6 @@ export const permissions = {
 
 export const permissionNames = Object.keys(permissions) as readonly PermissionName[];
 
-/** The calls without which a stopped container might not start again. */
-export const permissionsToSwap: readonly PermissionName[] = ['rename', 'policy', 'stop', 'start'];
-
 /** The forbidden ones that prevent an update. `pulls`: whether it pulls an image. */
 export function preventing(
   forbidden: readonly PermissionName[],
