@@ -15,7 +15,10 @@ export type Sighting = {
 /** Both clocks at one moment. */
 export type Now = { readonly nowMs: number; readonly monotonicMs: number };
 
-/** The age of a version, and the event from which it is counted: the later of build time and first sighting. A missing or future build time is ignored. */
+/**
+ * The age of a version, and the event from which it is counted: the later of build time and first sighting. A missing or
+ * future build time is ignored.
+ */
 export function ageOf(
   { atMs, sawItCome }: Sighting,
   createdAtMs: number | undefined,

@@ -384,8 +384,9 @@ export type Fault = {
 };
 
 /**
- * The number of tasks that a service should have, and those that run a version. Only tasks that should run on a ready node count: for some time the manager shows a task on a lost node as running. A
- * global service should run on every ready node that has one of its tasks.
+ * The number of tasks that a service should have, and those that run a version. Only tasks that should run on a ready
+ * node count: for some time the manager shows a task on a lost node as running. A global service should run on every
+ * ready node that has one of its tasks.
  */
 function countTasks(
   { mode, replicas = 0 }: Pick<SwarmService, 'mode' | 'replicas'>,

@@ -410,7 +410,7 @@ export function backoffMs(attempt: number): number {
   return Math.min(5000, 50 * 2 ** attempt);
 }
 
-/** How long the facts are read again from an engine that does not show them. */
+/** The longest times for which facts are read again from an engine that does not show them, and a pause between. */
 export const readingLimits = {
   /** While it cannot be reached. After it, the next start of Upkeep finishes the transaction. */
   reconnectMs: 600_000,

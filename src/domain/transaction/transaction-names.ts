@@ -134,7 +134,10 @@ export function plainName(text: string): string {
   return own ?? data ?? parseTransactionName(text)?.name ?? parseKeptName(text)?.name ?? text;
 }
 
-/** Without a role the helper that finishes an update of our own container; those that copy data are named after the leader. */
+/**
+ * The name of a helper: without a role, of the one that finishes the update of our own container `name`. Those that copy
+ * data have the name of the first member.
+ */
 export function helperName(name: string, role: DataHelperRole | 'helper' = 'helper'): string {
   return `${name}.upkeep-${role}`;
 }

@@ -213,7 +213,7 @@ export function networkOfRepeatedMac(container: Container): string | undefined {
 /** The driver option of an endpoint that takes sysctls of its interface: https://docs.docker.com/reference/cli/docker/container/run/#sysctl */
 const endpointSysctls = 'com.docker.network.endpoint.sysctls';
 
-/** How a successor gets `HostConfig.Sysctls`, and how they are compared. */
+/** The field `HostConfig.Sysctls`: its making for a successor, and its comparison. */
 export const sysctlsField = { make: acceptedSysctls, compare: sysctlDifferences };
 
 /**

@@ -5,7 +5,7 @@ import { compare, type Difference, type Pair } from './difference.ts';
 
 type Mount = NonNullable<HostConfig['Mounts']>[number];
 
-/** How a successor gets `HostConfig.Mounts` and `HostConfig.Binds`, and how they are compared. */
+/** The fields `HostConfig.Mounts` and `HostConfig.Binds`: their making for a successor, and their comparison. */
 export const mountsField = { make: mountsFor, compare: configuredMountDifferences };
 export const bindsField = { make: bindsFor, compare: bindsDifference };
 
