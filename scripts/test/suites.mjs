@@ -22,7 +22,7 @@ export const suites = [
     lab: true,
     podman: true,
     shards: 2,
-    share: 1 / 20,
+    share: 1 / 30,
     always: ['update'],
     long: [
       ...[
