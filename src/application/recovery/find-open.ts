@@ -350,13 +350,16 @@ async function lastActivity(
     const { startedAt, finishedAt } = container.state;
     const times = [Date.parse(startedAt), Date.parse(finishedAt)].filter((time) => time > 0);
     lastSignMs = Math.max(lastSignMs, container.createdAtMs, ...times);
-    maxMs = Math.max(maxMs, maxWaitMs(container, settings, copiesData));
+    maxMs = Math.max(maxMs, maxSilenceMs(container, settings, copiesData));
   }
   return { lastSignMs, maxPauseMs: maxMs + marginMs };
 }
 
-/** The longest wait for a stop, a copy of the data or a health check. Hooks have their own timeouts, which are usually short. */
-function maxWaitMs(container: Container, settings: ServiceSettings, copiesData: boolean): number {
+/**
+ * The longest wait of a step, in which an update shows no sign of life: for a stop, a copy of the data or a health check.
+ * Hooks have their own timeouts, which are usually short.
+ */
+function maxSilenceMs(container: Container, settings: ServiceSettings, copiesData: boolean): number {
   const policy = stopAndHealthPolicyOf(container, settings);
   const { dataTimeoutMs } = effectiveSettings(settings, labelValuesOf(container));
   return Math.max(policy.stop.timeoutSeconds * 1000, maxProofMs(container, policy), copiesData ? dataTimeoutMs : 0);

@@ -101,7 +101,10 @@ function hostConfigFor(request: KnownRequest): Readonly<Record<string, unknown>>
   return applyRules(kept, rules, request);
 }
 
-/** A field without `make` is copied, and one without `compare` must mean the same to the engine. */
+/**
+ * A field without `make` is copied, and one without `compare` must mean the same to the engine. So a field that an engine
+ * adds needs no row; the API version that has it must be within `newestVersion` of the client.
+ */
 type HostField = { readonly make?: FieldRule; readonly compare?: Comparison };
 
 const hostFields: ReadonlyMap<string, HostField> = new Map<string, HostField>([
@@ -190,6 +193,7 @@ export function leftOutFields({
   ]);
 }
 
+/** With `--cpu-copy-mode none`. A limit of the CPU that an engine adds belongs here too. */
 const cpuFields = [
   'CpuShares',
   'CpuPeriod',

@@ -12,6 +12,8 @@ import {
 import { ServiceError } from '../../../domain/text/errors.ts';
 import type { HistoryEntry, Service } from './parts.ts';
 
+type EngineState = ReturnType<NonNullable<Service['engines']>>[number];
+
 /** The service as a limited caller sees it: containers outside of its filter do not exist, in no list and no sentence. */
 export type LimitedService = {
   readonly service: Service;
@@ -58,8 +60,11 @@ export function limitService(service: Service, within: AccessFilter): LimitedSer
     return engines.length === 1 ? engines[0] : undefined;
   };
 
+  const { engines, engineVersion, inventoryFailure, missingPermissions, refreshHistory, eventLog, ready } = service;
+  // Each member is named, so that a new one does not compile until somebody has decided what it shows.
   const limited: Service = {
-    ...service,
+    ...{ engineVersion, inventoryFailure, missingPermissions, refreshHistory, eventLog, ready },
+    ...(engines && { engines: () => engines().map(stateOf) }),
     inventory: seen,
     unwatched: () =>
       service
@@ -124,20 +129,6 @@ export function limitService(service: Service, within: AccessFilter): LimitedSer
       return { ...session, containers: outcomesOf(session), ...enginesOf(session) };
     },
   };
-  if (service.engines !== undefined) {
-    const { engines } = service;
-    const states = () =>
-      engines().map(({ error, updatesAvailable, ...state }) => {
-        const containers = own().filter((one) => one.engine === state.name);
-        return {
-          ...state,
-          containers: containers.length,
-          ...(error !== undefined && { error: redact(error) }),
-          updatesAvailable: updatesAvailable === undefined ? undefined : countUpdates(containers),
-        };
-      });
-    Object.assign(limited, { engines: states });
-  }
 
   return { service: limited, limitEvent, limitMetrics, redact };
 
@@ -190,6 +181,16 @@ export function limitService(service: Service, within: AccessFilter): LimitedSer
         ...enginesOf(run),
       },
     ];
+  }
+
+  function stateOf({ error, updatesAvailable, ...state }: EngineState): EngineState {
+    const containers = own().filter((one) => one.engine === state.name);
+    return {
+      ...state,
+      containers: containers.length,
+      error: error === undefined ? undefined : redact(error),
+      updatesAvailable: updatesAvailable === undefined ? undefined : countUpdates(containers),
+    };
   }
 
   function redact(text: string): string {
